@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import linecache
 import os
+import re
 import sys
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from types import CodeType, FrameType
@@ -20,7 +21,7 @@ def caller(keyword: str = "") -> str:
 
     Args:
         keyword: Name of an argument of the call made there, or of a key of a dictionary in
-            it. The line is then the one on which the argument's value begins.
+            it. The line is then the one on which it stands.
     """
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _OWN:
@@ -52,37 +53,16 @@ def argument_line(code: CodeType, instruction: int, keyword: str) -> int | None:
         keyword: The argument's name, or a key of a dictionary among the arguments.
     """
     position = next(islice(code.co_positions(), instruction // 2, None), None)
-    tree = syntax_tree(code.co_filename)
-    if position is None or tree is None:
+    first, last = position[:2] if position else (None, None)
+    if first is None or last is None:
         return None
-    line, end_line, column, end_column = position
-    sought = (line, column, end_line, end_column)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and sought == (
-            node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
-        ):  # fmt: skip
-            return _line_in(node, keyword)
-    return None
+    return line_of(code.co_filename, keyword, range(first, last + 1))
 
 
-def syntax_tree(file: str) -> ast.Module | None:
-    """Return the syntax tree of a file that Python has read, or None if it cannot be read again."""
-    try:
-        return ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return None
-
-
-def _line_in(call: ast.Call, keyword: str) -> int | None:
-    for argument in call.keywords:
-        if argument.arg == keyword:
-            return argument.value.lineno
-    for node in ast.walk(call):
-        if isinstance(node, ast.Dict):
-            for key, value in zip(node.keys, node.values, strict=True):
-                if isinstance(key, ast.Constant) and key.value == keyword:
-                    return value.lineno
-    return None
+def line_of(file: str, keyword: str, lines: Iterable[int]) -> int | None:
+    """Return the first of some lines of a file that names an argument or a key, or None."""
+    named = re.compile(rf"\b{re.escape(keyword)}[\"']?\s*[=:]")
+    return next((line for line in lines if named.search(linecache.getline(file, line))), None)
 
 
 # -- paths

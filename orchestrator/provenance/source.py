@@ -6,6 +6,7 @@ import ast
 import functools
 import hashlib
 import inspect
+import linecache
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -14,7 +15,6 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from orchestrator.locations import syntax_tree
 from orchestrator.system.import_path import INSTALLED, folders_after
 from orchestrator.trainable import Trainable
 
@@ -140,8 +140,9 @@ def _text_of_value(value: object) -> str:
 
 
 def _code(function: FunctionType) -> str:
-    code = function.__code__
-    tree = syntax_tree(code.co_filename) or ast.Module([], [])
+    code, tree = function.__code__, ast.Module([], [])
+    with suppress(SyntaxError, ValueError):  # it cannot be read again
+        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
     parts = [ast.unparse(node) for node in ast.walk(tree) if _at(node, code.co_firstlineno)]
     constants = [each for each in code.co_consts if isinstance(each, _PLAIN)]
     return " ".join(parts) or f"{code.co_code.hex()} {code.co_names} {constants}"

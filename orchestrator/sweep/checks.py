@@ -5,7 +5,7 @@ The types of all fields come first, by their annotations; then what their values
 
 from __future__ import annotations
 
-import ast
+import linecache
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,7 @@ from typing import Any, Final
 from orchestrator.data import find_data
 from orchestrator.errors import DataError, SweepError, SweepFileError, nearest
 from orchestrator.field_types import WrongField, shown, wrong_fields
-from orchestrator.locations import place, syntax_tree
+from orchestrator.locations import line_of, place
 from orchestrator.metric_table import DERIVED, METRICS
 from orchestrator.metrics import MAX_OBJECTIVES, Objective, is_accuracy
 from orchestrator.rules import RuleKind, SelectionRule
@@ -54,11 +54,9 @@ def sweep_problems(sweep: Sweep[Any], file: Path) -> list[SweepError]:
     """Return everything that is wrong with the fields of the sweep in ``file``."""
     if not isinstance(sweep.trainable, Trainable):
         return []  # the sweep itself refused it
-    wrong = list(findings(sweep))
-    lines = _lines_of_fields(file) if wrong else {}
     return [
-        SweepFileError(f"{place(file, lines.get(field))}: {field}{text}", allowed)
-        for field, text, allowed in wrong
+        SweepFileError(f"{_place(file, field)}: {field}{text}", allowed)
+        for field, text, allowed in findings(sweep)
     ]
 
 
@@ -95,18 +93,13 @@ def _of_type(wrong: WrongField) -> Finding:
     return field, text, f"allowed: {_ALLOWED.get(field, wrong.allowed)}"
 
 
-def _lines_of_fields(file: Path) -> dict[str, int]:
-    """Return the line of each argument of the call in ``SWEEP = Sweep(...)``, if there is one."""
-    tree = syntax_tree(str(file.resolve()))
-    lines: dict[str, int] = {}
-    for node in tree.body if tree else ():
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        if any(isinstance(target, ast.Name) and target.id == "SWEEP" for target in targets):
-            value = getattr(node, "value", None)
-            keywords = value.keywords if isinstance(value, ast.Call) else []
-            lines = {keyword.arg: keyword.value.lineno for keyword in keywords if keyword.arg}
-            lines.setdefault("trainable", node.lineno)
-    return lines
+def _place(file: Path, field: str) -> str:
+    """Return the place of an argument of the call in ``SWEEP = Sweep(...)``, if there is one."""
+    source = str(file.resolve())
+    lines = linecache.getlines(source)
+    begin = next((n for n, line in enumerate(lines, 1) if line.startswith("SWEEP")), len(lines) + 1)
+    line = line_of(source, field, range(begin, len(lines) + 1))
+    return place(file, begin if line is None and field == "trainable" else line)
 
 
 # -- one kind of field after the other
