@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -56,8 +57,9 @@ def run(options: Options, command_line: Sequence[str]) -> int:
         try:
             return _run(options, command_line)
         except KeyboardInterrupt:
-            word = "terminated" if signals.Terminated.number else "interrupted"
-            text, code = f"{word} before anything was started", signals.exit_code_of_interrupt()
+            code = signals.exit_code_of_interrupt()
+            word = "interrupted" if code == 128 + signal.SIGINT else "terminated"
+            text = f"{word} before anything was started"
         except ExecutorLost as lost:
             text, code = f"error: {lost}; no trial was started", EXIT_UNFINISHED
         sys.stderr.write(f"{text}\n")

@@ -28,24 +28,15 @@ SAME_S: Final = 0.1
 """A signal that comes again within this time is the same one: ``timeout`` sends it twice."""
 
 _STDERR = 2
-
-
-class Terminated(KeyboardInterrupt):
-    """One of :data:`TERMINATING`, which ends a driver as Ctrl-C does.
-
-    Attributes:
-        number: Number of the signal for which it was raised last, or 0. Ray makes a plain
-            ``KeyboardInterrupt`` of one that comes while it is within its own code, so the
-            exception alone is not enough.
-    """
-
-    number = 0
+_TERMINATED: Final[list[int]] = []
+"""Those that have come. Ray makes an interrupt of its own of one that comes within its code, so the
+exception cannot have the number."""
 
 
 @contextmanager
 def signals_raise() -> Iterator[None]:
-    """Raise :class:`Terminated` for each of :data:`TERMINATING` within the context."""
-    Terminated.number = 0
+    """Raise ``KeyboardInterrupt`` for each of :data:`TERMINATING` within the context."""
+    _TERMINATED.clear()
     with _handled(TERMINATING, _terminate):
         yield
 
@@ -58,19 +49,19 @@ def ignore_signals() -> None:
 
 def _terminate(number: int, _frame: FrameType | None) -> None:
     ignore_signals()  # a second one would cut short what the first one has begun to take down
-    Terminated.number = number
-    raise Terminated
+    _TERMINATED.append(number)
+    raise KeyboardInterrupt
 
 
 def raise_if_terminated() -> None:
-    """Raise :class:`Terminated` again, where other code has caught it."""
-    if Terminated.number:
-        raise Terminated
+    """Raise ``KeyboardInterrupt`` again, where other code has caught it."""
+    if _TERMINATED:
+        raise KeyboardInterrupt
 
 
 def exit_code_of_interrupt() -> int:
     """Return the exit code for the interrupt that was caught."""
-    return 128 + (Terminated.number or signal.SIGINT)
+    return 128 + (_TERMINATED[-1] if _TERMINATED else signal.SIGINT)
 
 
 @contextmanager
