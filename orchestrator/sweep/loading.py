@@ -16,7 +16,6 @@ import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -31,17 +30,10 @@ from orchestrator.texts import MOST_OF_A_LINE, bounded, described
 from orchestrator.trainable import IF_POSSIBLE, Trainable
 
 _NUM_NAMES = 12
-_PARSES: Final = "put what ends it, such as parse_args(), under if __name__ == '__main__'"
 _UNKNOWN_ARGUMENT = re.compile(
     r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'"
 )
 _HOOK: Final = "RAY_RUNTIME_ENV_HOOK"
-_STARTS_RAY: Final = "it starts Ray, or joins one, when it is imported"
-_HOW_NOT_TO: Final = (
-    "put ray.init, ray.put, ray.get and tuner.fit() under if __name__ == '__main__': the program "
-    "starts its own Ray"
-)
-
 
 PICKLED: Final = ".sweep"
 """Ending of a file that has a sweep of ``orchestrator.run``, with all that it needs by value."""
@@ -154,14 +146,17 @@ def refuse_ray(_runtime_env: object) -> NoReturn:
     Raises:
         SweepFileError: In any case.
     """
-    raise SweepFileError(_STARTS_RAY, _HOW_NOT_TO)
+    raise SweepFileError(
+        "it starts Ray, or joins one, when it is imported",
+        "put ray.init, ray.put, ray.get and tuner.fit() under if __name__ == '__main__': the "
+        "program starts its own Ray",
+    )
 
 
 def _source(path: Path) -> str:
     folder = path if path.is_dir() else path.parent
     if not path.exists():
-        close = get_close_matches(path.stem, [file.stem for file in folder.glob("*.py")], n=1)
-        meant = f"; did you mean '{close[0]}.py'?" if close else ""
+        meant = nearest(path.name, [file.name for file in folder.glob("*.py")])
         raise SweepFileError(f"{path}: no such file{meant}", _files_in(folder))
     if path.suffix != ".py":
         raise SweepFileError(f"{path} is not a Python file", _files_in(folder))
@@ -233,10 +228,9 @@ def _in_words(
     if isinstance(error, SweepError):
         return error.message, error.hint
     if isinstance(error, SystemExit):
-        return "a sweep file must not end the program (SystemExit)", _PARSES
+        hint = "put what ends it, such as parse_args(), under if __name__ == '__main__'"
+        return "a sweep file must not end the program (SystemExit)", hint
     what = f"{described(error)}{_nearest(error, frame.f_globals)}"
-    if hidden := _hidden(error, file):
-        return what, hidden
     (frame, line), origin = innermost, innermost[0].f_code.co_filename
     if isinstance(error, SyntaxError) and error.filename:
         origin, line = error.filename, error.lineno or 0
@@ -245,17 +239,6 @@ def _in_words(
         return what, ""
     shown = bounded(linecache.getline(origin, line).strip(), MOST_OF_A_LINE)
     return what, f"raised in {place(origin, line)}: {shown}"
-
-
-def _hidden(error: BaseException, file: Path) -> str:
-    """Return which module next to ``file`` an installed one of the same name hides, in words."""
-    owner = error.obj if isinstance(error, AttributeError) else None
-    name = error.name if isinstance(error, ImportError) else getattr(owner, "__name__", None)
-    top = str(name).partition(".")[0]
-    beside, used = file.with_name(f"{top}.py"), getattr(sys.modules.get(top), "__file__", None)
-    if used in (None, str(beside)) or not beside.exists() or beside == file:
-        return ""
-    return f"{top} is {used}, which hides {place(beside)}: give that file another name"
 
 
 def _unknown_argument(error: BaseException) -> re.Match[str] | None:

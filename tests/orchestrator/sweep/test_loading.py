@@ -121,14 +121,6 @@ def test_a_file_has_none_of_our_future_flags(tmp_path: Path) -> None:
     assert load_sweep(written(tmp_path, tail + GOOD)).epochs == 2
 
 
-@pytest.mark.parametrize("line", ["from torch import nothing", "import torch; torch.nothing"])
-def test_a_module_that_an_installed_one_hides_is_named(tmp_path: Path, line: str) -> None:
-    (tmp_path / "torch.py").write_text("nothing = 1\n")
-    error = refusal(written(tmp_path, f"{line}\n"))
-    assert "which hides" in error.hint
-    assert str(tmp_path / "torch.py") in error.hint
-
-
 def test_a_file_that_is_run_as_a_program_ends_with_the_command(tmp_path: Path) -> None:
     path = written(tmp_path, GOOD * 2)
     env = {**os.environ, "PYTHONPATH": str(Path.cwd())}
