@@ -6,11 +6,16 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from msgspec import Meta
 
 COST_KNOBS: Final = ("gpus", "num_gpus", "ranks", "num_workers", "workers", "threads")
 """Knobs that take something of the machine, the dearest first: of configs that are as fast, the one
 with less of them is the cheaper."""
+
+
+_Weight = Annotated[float, Meta(gt=0, le=1e9, description="a number > 0")]
 
 
 class RuleKind(StrEnum):
@@ -45,7 +50,7 @@ class SelectionRule:
     metric: str = ""
     tolerance: float | None = None
     relative: bool = False
-    weights: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[str, _Weight] = field(default_factory=dict)
     name: str = ""
     source: str = ""
     function: Callable[[Any], Any] | None = field(default=None, compare=False, repr=False)

@@ -59,6 +59,9 @@ _SomeSteps = Annotated[Annotated[int, Meta(ge=1)] | None, Meta(description="an i
 _Memory = Annotated[
     Annotated[float, Meta(gt=0, le=1e9)] | None, Meta(description="GiB > 0, or None")
 ]
+_Fraction = Annotated[float, Meta(ge=0, le=1, description="a fraction of 1")]
+_Price = Annotated[float, Meta(ge=0, le=1e9, description="a number >= 0")]
+_Seconds = Annotated[float, Meta(gt=0, le=1e9, description="seconds > 0")]
 _Seed = Annotated[int, Meta(ge=0, le=MAX_SEED, description=f"an int >= 0 and <= {MAX_SEED}")]
 
 
@@ -147,8 +150,8 @@ class Sweep(Generic[C]):
     objectives: Sequence[Objective] = _OBJECTIVES
     rule: Rule | None = None
     costs: Sequence[str] = ()
-    target: float | Objective | None = None
-    prices: Mapping[str, float] = field(default_factory=dict)
+    target: _Fraction | Objective | None = None
+    prices: Mapping[str, _Price] = field(default_factory=dict)
     search: SearchSpec = field(default_factory=Grid)
     stopping: Asha | None = None
     data: str = ""
@@ -157,7 +160,7 @@ class Sweep(Generic[C]):
     isolation: Isolation = Isolation.LEASED
     rigor: RigorField = RigorField()  # noqa: RUF009 - a descriptor
     memory_per_trial_gib: _Memory = None
-    trial_s: Mapping[str, float] = field(default_factory=dict)
+    trial_s: Mapping[str, _Seconds] = field(default_factory=dict)
     constraints: Sequence[Constraint[C]] = ()
     published: Sequence[Published] = ()
     trackers: Sequence[Tracker] = ()

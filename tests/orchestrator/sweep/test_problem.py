@@ -94,7 +94,7 @@ def test_a_constraint_that_raises_is_named(tmp_path: Path) -> None:
     ("settings", "message"),
     [
         (["prices.cpu=1"], "--set prices: unknown price 'cpu'"),
-        (["prices.cpu_hour=-1"], "--set prices: cpu_hour = -1.0 is not allowed"),
+        (["prices.cpu_hour=-1"], r"--set prices\['cpu_hour'\] = -1.0 is not allowed"),
         (["prices.cpu_hour=dear"], r"--set prices\['cpu_hour'\] = 'dear' is not allowed"),
         (["prices.cpu_hour=1", "prices.cpu_hour=2"], "prices.cpu_hour is also set to 1.0"),
     ],
