@@ -13,7 +13,7 @@ from orchestrator.data import DataFolders, DataSet, PreparedData, find_data, is_
 from orchestrator.driver.budgets import Budgets
 from orchestrator.driver.options.declaration import contradictions
 from orchestrator.driver.options.options import Options
-from orchestrator.driver.warm import WarmStart, kept_warm_start, warm_start_of
+from orchestrator.driver.warm import WarmStart, warm_start_of
 from orchestrator.errors import DataError, RunDirectoryError, SweepFileError, raise_all
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.runtime_env import use_token_if_there_is_one
@@ -127,8 +127,8 @@ def read_request(given: Options) -> Request:
             require_modules(sweep.trainable)
             _check_search(sweep, machine)
             _require_counters(sweep, machine)
-    if before is not None and given.resume is not None:
-        warm_start = kept_warm_start(given.resume, before)
+    if before is not None:
+        warm_start = WarmStart(runs=before.warm_start, configs=before.earlier)
     else:
         warm_start = warm_start_of(options, sweep, machine, file, replay)
     return Request(

@@ -189,7 +189,6 @@ def _run_trials(parts: _Prepared) -> int:
         raise
     if parts.request.before is not None:
         parts.record.write(path)
-    parts.request.warm_start.write(path)
     analyst.write_candidates(path)
     code = EXIT_UNFINISHED
     # Not within: a journal that lacks its first line gets no other, and no tables.

@@ -1,31 +1,27 @@
 """Warm start: a search receives results of earlier runs first, where they are comparable.
 
 Earlier runs must be of the same trainable, data, budget, cores per trial and hardware. Their
-results are no rows of the new run: its tables and claims contain only its own trials. They are kept
-in the run directory, so that a resumed search receives the same ones.
+results are no rows of the new run: its tables and claims contain only its own trials. The run's
+record has them, so that a resumed search receives the same ones.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from orchestrator.driver.options.options import Options
 from orchestrator.errors import RunDirectoryError, SweepError, raise_all
 from orchestrator.execution.placement import cores_of_trial
-from orchestrator.kernel.events import config_from_json
 from orchestrator.kernel.journal import read_journal
 from orchestrator.kernel.problem import EarlierConfig, SearchProblem, key_of, varied_within
 from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.provenance.environment import environment
 from orchestrator.replay.setup import Replay
-from orchestrator.storage.files import RunFile, replace_file
+from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import read_history
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
@@ -43,7 +39,7 @@ class WarmStart:
     Attributes:
         runs: Directories of these runs, absolute.
         configs: Their configs that lie in the sweep's space.
-        fingerprints: Hash of each run's data, in the order of ``runs``; empty in a resumed run.
+        fingerprints: Hash of each run's data, in the order of ``runs``; () in a resumed run.
         notes: Notes for the user before the first trial.
     """
 
@@ -67,13 +63,6 @@ class WarmStart:
         allowed = [each for each in self.configs if problem.admissible(each.config)]
         return replace(problem, earlier=allowed)
 
-    def write(self, run_dir: Path) -> None:
-        """Keep it in the run directory, if there is anything."""
-        if self.runs:
-            content = {"runs": self.runs, "configs": msgspec.to_builtins(self.configs)}
-            text = json.dumps(content) + "\n"
-            replace_file(run_dir / RunFile.WARM_START, lambda path: path.write_text(text))
-
 
 def refused(run: Path | str, text: str) -> RunDirectoryError:
     """Return the error for a run that a search cannot receive."""
@@ -81,29 +70,6 @@ def refused(run: Path | str, text: str) -> RunDirectoryError:
         f"--warm-start {run}: {text}",
         "give runs of the same trainable, data, budget and hardware, or leave it out",
     )
-
-
-def kept_warm_start(run_dir: Path, record: SweepRecord) -> WarmStart:
-    """Return the results that the search of a run received when the run was started.
-
-    Args:
-        run_dir: The run directory.
-        record: Its ``sweep.json``.
-
-    Raises:
-        RunDirectoryError: It is not there any more, or is damaged.
-    """
-    if not record.warm_start:
-        return WarmStart()
-    path = run_dir / RunFile.WARM_START
-    try:
-        content = json.loads(path.read_bytes())["configs"]
-        kept = msgspec.convert(content, tuple[EarlierConfig, ...])
-        configs = [replace(each, config=config_from_json(each.config)) for each in kept]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        text = f"{path}: the results that the search received first cannot be read: {error!r}"
-        raise RunDirectoryError(text, "restore the file, or start a new run") from None
-    return WarmStart(runs=record.warm_start, configs=tuple(configs))
 
 
 # -- earlier runs

@@ -22,7 +22,8 @@ from orchestrator.errors import SweepError
 from orchestrator.trial import BlockRow, Budget, Report, Trial, TrialResult
 
 Scalar = bool | int | float | str | None
-_Config = dict[str, Scalar | tuple[Scalar, ...]]
+Value = Scalar | tuple[Scalar, ...]
+"""A knob's value; as JSON has it, a list in place of the tuple."""
 
 DAMAGED: Final = (
     ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, SweepError,
@@ -220,11 +221,6 @@ def decode(line: bytes) -> Event | None:
         return None
     event: Event = msgspec.convert(fields, kind)
     if isinstance(event, Asked | Merged):
-        config = config_from_json(event.trial.config)
+        config = msgspec.convert(event.trial.config, dict[str, Value])
         return replace(event, trial=replace(event.trial, config=config))
     return event
-
-
-def config_from_json(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of knobs; lists become tuples again."""
-    return msgspec.convert(config, _Config)

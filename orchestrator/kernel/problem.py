@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from orchestrator.kernel.events import Value
 from orchestrator.metrics import Objective
 from orchestrator.space.domains import Domain
 from orchestrator.space.knob import Role
@@ -24,7 +25,7 @@ class EarlierConfig:
         results: Results of its training runs, completed or infeasible.
     """
 
-    config: Mapping[str, Any]
+    config: Mapping[str, Value]
     results: Sequence[TrialResult]
 
 

@@ -32,8 +32,6 @@ class RunFile(StrEnum):
     """Every fact of the run, in order; all else is made of it and of ``sweep.json``."""
     STEPS = "steps.jsonl"
     """The times of steps, written like the journal."""
-    WARM_START = "warm_start.json"
-    """Results of earlier runs that the search received; absent without a warm start."""
     TRIALS = "trials.parquet"
     TRIALS_TEXT = "trials.csv"
     CURVES = "curves.parquet"

@@ -19,6 +19,7 @@ import msgspec
 from orchestrator.errors import RunDirectoryError, SweepError
 from orchestrator.kernel.events import Opened, Resumed
 from orchestrator.kernel.journal import read_journal
+from orchestrator.kernel.problem import EarlierConfig
 from orchestrator.metrics import Objective, Published
 from orchestrator.rules import SelectionRule
 from orchestrator.space.knob import Role
@@ -131,6 +132,7 @@ class SweepRecord:
         hardware: ``cpu_model, num_cores, memory_gib, gpus`` of the driver's node.
         git: ``commit`` and ``dirty`` of the sweep file's repository, or None.
         warm_start: Directories of the earlier runs with the results that the search received first.
+        earlier: These results, by config.
         replayed: Run directory with the recorded runs that were played on a simulated clock;
             empty where the trials were measured.
         cuts: What a budget has left no room for, a sentence each; known at the end.
@@ -175,6 +177,7 @@ class SweepRecord:
     git: Mapping[str, Any] | None = None
     replayed: str = ""
     warm_start: tuple[str, ...] = ()
+    earlier: tuple[EarlierConfig, ...] = ()
     cuts: tuple[str, ...] = ()
     format: int = FORMAT
 

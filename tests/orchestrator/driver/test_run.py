@@ -74,7 +74,6 @@ def test_a_constraint_that_raises_in_mid_run_ends_it_and_it_can_be_gone_on_with(
 
 def test_a_run_leaves_all_its_files(finished_run: FinishedRun) -> None:
     of_some_runs = {
-        RunFile.WARM_START,
         RunFile.MLFLOW,
         RunFile.CANDIDATES,
         RunFile.COMPOSED,

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.driver.warm import WarmStart, kept_warm_start
-from orchestrator.errors import RunDirectoryError
+from orchestrator.driver.warm import WarmStart
 from orchestrator.kernel.problem import EarlierConfig
+from orchestrator.storage.sweep_record import read_sweep
 from orchestrator.trial import TrialResult, TrialState
 from tests.conftest import ROOT
 from tests.orchestrator.conftest import FinishedRun
@@ -66,11 +66,10 @@ def test_a_search_is_told_first_and_the_run_s_rows_are_its_own(
     notes = [e["text"] for e in lines_of(out / "journal.jsonl") if e["event"] == "note"]
     assert notes[0] == f"{told}. They are in no table and no claim of this run"
     # The two that failed teach nothing, and what confirms never selects.
-    kept = json.loads((out / "warm_start.json").read_text())
-    assert kept["runs"] == [str(finished_run.out)]
-    assert sorted(each["config"]["step_ms"] for each in kept["configs"]) == [4.0, 12.0]
-    assert [len(each["results"]) for each in kept["configs"]] == [1, 1]
-    assert json.loads((out / "sweep.json").read_text())["warm_start"] == [str(finished_run.out)]
+    kept = json.loads((out / "sweep.json").read_text())
+    assert kept["warm_start"] == [str(finished_run.out)]
+    assert sorted(each["config"]["step_ms"] for each in kept["earlier"]) == [4.0, 12.0]
+    assert [len(each["results"]) for each in kept["earlier"]] == [1, 1]
     own = {event["trial_id"] for event in lines_of(out / "journal.jsonl") if "trial_id" in event}
     assert set(trials_of(out)["trial_id"]) == own
     assert len(own) == 3
@@ -171,26 +170,17 @@ TOO_LARGE = EarlierConfig(
 
 def test_what_is_kept_is_what_was_told(tmp_path: Path) -> None:
     told = WarmStart(runs=("/runs/a", "/runs/b"), configs=(FAST, TOO_LARGE), fingerprints=("", ""))
-    told.write(tmp_path)
-    kept = kept_warm_start(tmp_path, replace(make_record(), warm_start=told.runs))
+    replace(make_record(), warm_start=told.runs, earlier=told.configs).write(tmp_path)
+    kept = read_sweep(tmp_path)
 
-    assert kept.runs == told.runs
-    assert [each.config for each in kept.configs] == [FAST.config, TOO_LARGE.config]
-    assert [[r.state for r in each.results] for each in kept.configs] == [
+    assert kept.warm_start == told.runs
+    assert [each.config for each in kept.earlier] == [FAST.config, TOO_LARGE.config]
+    assert [[r.state for r in each.results] for each in kept.earlier] == [
         [TrialState.COMPLETED, TrialState.COMPLETED], [TrialState.INFEASIBLE]
     ]  # fmt: skip
-    assert [dict(r.metrics) for r in kept.configs[0].results] == [
+    assert [dict(r.metrics) for r in kept.earlier[0].results] == [
         {"samples_per_s": 1 / 3}, {"samples_per_s": math.inf}
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"configs": [{"config": {}}]}'])
-def test_a_damaged_file_is_named(tmp_path: Path, text: str) -> None:
-    (tmp_path / "warm_start.json").write_text(text)
-
-    with pytest.raises(RunDirectoryError, match=r"warm_start\.json: .* cannot be read") as refused:
-        kept_warm_start(tmp_path, replace(make_record(), warm_start=("/runs/a",)))
-    assert "restore the file, or start a new run" in str(refused.value)
 
 
 def test_what_the_sweep_s_constraints_exclude_is_not_told() -> None:
