@@ -128,7 +128,7 @@ def _wrong(value: Any, hint: Any) -> WrongField | None:  # noqa: ANN401 - any va
     origin, arguments = typing.get_origin(hint) or hint, typing.get_args(hint)
     if origin is typing.Annotated:
         try:
-            msgspec.convert(value, hint)
+            msgspec.convert(float(value) if isinstance(value, float) else value, hint)
         except msgspec.ValidationError:
             return WrongField("", value, arguments[-1].description)
         return None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-import numbers
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final, Literal, cast, get_args, get_origin
+from typing import Any, Final, Literal, get_args, get_origin
+
+import msgspec
 
 from orchestrator.errors import nearest
 from orchestrator.field_types import MOST_OF_AN_INT, plain, shown
@@ -130,17 +131,9 @@ class Knob:
         raise ValueError
 
     def _number(self, value: object, kind: type) -> float:
-        wanted = numbers.Integral if kind is int else numbers.Real
-        if isinstance(value, bool) or not isinstance(value, wanted):
-            raise ValueError
-        try:
-            number = cast("float", kind(value))
-        except OverflowError:
-            raise ValueError from None
-        is_too_large = kind is int and abs(number) >= MOST_OF_AN_INT
-        if is_too_large or not math.isfinite(number):
-            raise ValueError
-        if not all(holds(number, end) for _, holds, end in self._ends()):
+        number: float = msgspec.convert(plain(value), kind)  # its errors are ValueErrors
+        is_short = abs(number) < MOST_OF_AN_INT if kind is int else math.isfinite(number)
+        if not is_short or not all(holds(number, end) for _, holds, end in self._ends()):
             raise ValueError
         return number
 
@@ -188,9 +181,6 @@ class Knob:
         Raises:
             ValueError: It stands for none.
         """
-        if self.type is bool:
-            switch = {"true": True, "1": True, "false": False, "0": False}
-            return self.checked(switch.get(text.lower()))
         if self._is_literal:
             switches = {str(o).lower(): o for o in self.options if isinstance(o, bool)}
             named = switches | {str(option): option for option in self.options}
@@ -198,4 +188,4 @@ class Knob:
         if self._is_tuple:
             items = text.strip("()[] ").rstrip(",").split(",")
             return self.checked(tuple(int(item) for item in items))
-        return self.checked(self.type(text))
+        return self.checked(msgspec.convert(text, self.type, strict=False))
