@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path, whole_number
 from orchestrator.data import DataFolders, find_data, in_words
-from orchestrator.errors import DataError, SweepError, nearest, refusing_os_errors
+from orchestrator.errors import SweepError, nearest, refusing_os_errors
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.execution.printer import Printer
@@ -102,23 +102,19 @@ def _train(trainable: Trainable[Any], options: argparse.Namespace) -> int:
 
 
 def _command(trainable: Trainable[Any]) -> str:
-    """Return how the trainable's command is typed: as a module, or as a file."""
-    module, spec = trainable.train.__module__, sys.modules["__main__"].__spec__
-    if module != "__main__":
-        return f"python -m {module}"
-    return f"python {sys.argv[0]}" if spec is None else f"python -m {spec.name}"
+    """Return how the trainable's command is typed: as a file, or as a module."""
+    is_file = trainable.train.__module__ == "__main__" and sys.modules["__main__"].__spec__ is None
+    return f"python {sys.argv[0]}" if is_file else f"python -m {_source(trainable).module}"
 
 
 def _source(trainable: Trainable[Any]) -> Source:
     """Return the module and the name under which a child finds ``trainable`` again."""
-    main_module = sys.modules["__main__"]
     module = trainable.train.__module__
-    holder = main_module if module == "__main__" else sys.modules[module]
+    holder = sys.modules[module]
     name = next(key for key, value in vars(holder).items() if value is trainable)
-    if module == "__main__" and main_module.__spec__ is not None:
-        module = main_module.__spec__.name
-    elif module == "__main__":  # python FILE: Python has put its folder on the import path
-        module = Path(sys.argv[0]).stem
+    if module == "__main__":  # python FILE: Python has put its folder on the import path
+        spec = holder.__spec__
+        module = Path(sys.argv[0]).stem if spec is None else spec.name
     return Source(module=module, attribute=name)
 
 
@@ -188,9 +184,6 @@ def train_once(
     if data:
         with refusing_os_errors():
             dataset = find_data(trainable.data, data)
-            if not (options.download or dataset.present(folders)):
-                message = f"{dataset.name} is not under {folders.root}"
-                raise DataError(message, f"to get it: {dataset.how_to_get}")
             prepared = dataset.prepare(folders, download=options.download)
             counts = in_words(prepared.facts)
             sys.stdout.write(f"data: {prepared.name}{counts and f' ({counts})'}\n")
