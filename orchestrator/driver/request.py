@@ -23,7 +23,6 @@ from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_GPUS
 from orchestrator.replay.setup import Replay
 from orchestrator.search.own import require_start
-from orchestrator.storage.files import RunDirectory, directory_of_this_second, require_new
 from orchestrator.storage.runs import DEFAULT_RUNS
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
@@ -248,17 +247,3 @@ def prepared_data(request: Request) -> PreparedData | None:
     if request.dataset is None:
         return None
     return request.dataset.prepare(request.folders, download=request.options.download)
-
-
-def run_directory_of(request: Request) -> RunDirectory:
-    """Return the run directory to resume, or a new one.
-
-    Raises:
-        RunDirectoryError: ``--out`` is not empty.
-    """
-    options = request.options
-    if options.out is not None:
-        require_new(options.out)
-    if (path := options.resume or options.out) is not None:
-        return RunDirectory(path)
-    return directory_of_this_second(DEFAULT_RUNS / request.file.stem)

@@ -22,7 +22,7 @@ from orchestrator.driver.planning.plan import num_rows, planned, require_room
 from orchestrator.driver.planning.spending import Spending
 from orchestrator.driver.planning.text import note
 from orchestrator.driver.record import past_of, sweep_record
-from orchestrator.driver.request import prepared_data, read_request, run_directory_of
+from orchestrator.driver.request import prepared_data, read_request
 from orchestrator.driver.trackers import (
     Outputs,
     close_trackers,
@@ -36,6 +36,8 @@ from orchestrator.kernel.executor import Executor, ExecutorLost
 from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.loop import ControlLoop
 from orchestrator.replay.setup import replay_line
+from orchestrator.storage.files import RunDirectory
+from orchestrator.storage.runs import DEFAULT_RUNS
 from orchestrator.system.private_folder import private_folder
 from orchestrator.texts import bounded_lines
 from orchestrator.tracking.trackers import Trackers
@@ -103,7 +105,10 @@ class _Prepared:
         load = MachineLoad()
         self.request = request = read_request(options)
         is_here = not request.options.address
-        self.directory = run_directory_of(request)
+        runs = DEFAULT_RUNS / request.file.stem
+        self.directory = (
+            RunDirectory(options.resume) if options.resume else RunDirectory.new(options.out, runs)
+        )
         # Taken down in reverse: the executor, its folder, and the run directory's lock last.
         stack.callback(self.directory.release)
         self.past = past_of(request, self.directory.path)

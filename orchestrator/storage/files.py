@@ -181,6 +181,28 @@ class RunDirectory:
                 "give a folder elsewhere by --out, or make room there",
             ) from None
 
+    @classmethod
+    def new(cls, path: Path | None, folder: Path) -> RunDirectory:
+        """Return the directory of a new run: ``path``, or one in ``folder`` named by the time.
+
+        Drivers that start in one second have one each: the second one's ends in ``-2``.
+
+        Raises:
+            RunDirectoryError: It cannot be made, or contains a run.
+        """
+        if path is None:
+            stamp = time.strftime("%Y-%m-%dT%H-%M-%S")
+            names = (stamp, *(f"{stamp}-{number}" for number in range(2, 1000)))
+            path = next(path for name in names if not (path := folder / name).exists())
+        directory = cls(path)
+        if directory.has_begun:
+            directory.release()
+            raise RunDirectoryError(
+                f"--out {path}: contains a run already",
+                f"resume it by --resume {path}, or give another",
+            )
+        return directory
+
     @property
     def journal(self) -> Path:
         """Return the journal's file."""
@@ -189,7 +211,10 @@ class RunDirectory:
     @property
     def has_begun(self) -> bool:
         """Return True if the run has journalled anything."""
-        return _has_begun(self.journal)
+        if not self.journal.exists():
+            return False
+        with self.journal.open("rb") as file:
+            return file.readline().endswith(b"\n")  # a whole line, be it damaged
 
     @property
     def paused(self) -> Path:
@@ -212,37 +237,3 @@ class RunDirectory:
         with suppress(OSError):  # another run's folder is in it
             for folder in self._made[1:]:
                 folder.rmdir()
-
-
-def _has_begun(journal: Path) -> bool:
-    """Return True if there is a whole line in a journal, be it damaged."""
-    if not journal.exists():
-        return False
-    with journal.open("rb") as file:
-        return file.readline().endswith(b"\n")
-
-
-def require_new(path: Path) -> None:
-    """Check that no run has begun in ``path``.
-
-    Raises:
-        RunDirectoryError: One has.
-    """
-    if _has_begun(path / RunFile.JOURNAL):
-        raise RunDirectoryError(
-            f"--out {path}: contains a run already",
-            f"resume it by --resume {path}, or give another",
-        )
-
-
-def directory_of_this_second(folder: Path) -> RunDirectory:
-    """Return a new run directory in ``folder``, named by the time.
-
-    Drivers that start in one second have one each: the second one's ends in ``-2``.
-
-    Raises:
-        RunDirectoryError: It cannot be made.
-    """
-    stamp = time.strftime("%Y-%m-%dT%H-%M-%S")
-    names = (stamp, *(f"{stamp}-{number}" for number in range(2, 1000)))
-    return RunDirectory(next(path for name in names if not (path := folder / name).exists()))

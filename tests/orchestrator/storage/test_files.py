@@ -10,13 +10,7 @@ from typing import NoReturn
 import pytest
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.storage.files import (
-    RunDirectory,
-    directory_of_this_second,
-    renamed_to,
-    replace_file,
-    require_new,
-)
+from orchestrator.storage.files import RunDirectory, renamed_to, replace_file
 from tests.orchestrator.helpers.on_a_full_disk import no_file_larger_than
 
 
@@ -96,7 +90,7 @@ def test_a_folder_that_cannot_be_written_is_refused_at_once_and_removed(tmp_path
         no_file_larger_than(0),
         pytest.raises(RunDirectoryError, match="cannot be written: File too large") as caught,
     ):
-        directory_of_this_second(tmp_path / "runs" / "speed")
+        RunDirectory.new(None, tmp_path / "runs" / "speed")
     assert "make room there" in caught.value.hint
     assert list(tmp_path.rglob("*")) == [tmp_path / "runs"]
 
@@ -105,25 +99,25 @@ def test_each_driver_of_one_second_has_its_own_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("time.strftime", lambda _: "now")
-    first = directory_of_this_second(tmp_path)
-    second = directory_of_this_second(tmp_path)
+    first = RunDirectory.new(None, tmp_path)
+    second = RunDirectory.new(None, tmp_path)
     second.journal.write_text(LINE)
     second.release()
-    third = directory_of_this_second(tmp_path)
+    third = RunDirectory.new(None, tmp_path)
     assert [each.path.name for each in (first, second, third)] == ["now", "now-2", "now-3"]
     third.release()
     first.release()
 
 
 def test_a_folder_whose_run_never_began_takes_a_new_one(tmp_path: Path) -> None:
-    require_new(tmp_path)
+    RunDirectory.new(tmp_path, tmp_path).release()
     for content in ("", '{"at":1,"ev'):
         (tmp_path / "journal.jsonl").write_text(content)
-        require_new(tmp_path)
+        RunDirectory.new(tmp_path, tmp_path).release()
     for content in (LINE, "{}\n"):
         (tmp_path / "journal.jsonl").write_text(content)
         with pytest.raises(RunDirectoryError, match="contains a run already"):
-            require_new(tmp_path)
+            RunDirectory.new(tmp_path, tmp_path)
 
 
 def test_nothing_of_a_run_that_never_began_is_left_in_a_folder_that_was_there(
