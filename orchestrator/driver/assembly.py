@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
 
 from orchestrator.data import PreparedData
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.analyst import Analyst, candidates_of
-from orchestrator.driver.options.declaration import EXECUTORS
 from orchestrator.driver.phases import capacity_of, make_phases
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.request import Request
@@ -53,17 +51,15 @@ def make_executor(request: Request, folder: Path, plan: Plan | None = None) -> E
     """
     if request.replay is not None:
         return request.replay.executor(request.options.max_concurrent)
-    from orchestrator.execution.inline import LocalExecutor
+    from orchestrator.execution.inline import InlineExecutor, LocalExecutor
     from orchestrator.execution.process.fork_servers import ForkServers
 
     servers = ForkServers(folder=folder)
     if request.options.address is not None:
         return _started_ray(request, servers)
     servers.warm(_preload(request))  # their imports continue while Ray is imported and starts
-    _, made_by = EXECUTORS[request.options.executor_name]
-    if made_by:
-        executor: Executor = resolve_name(made_by)(servers)
-        return executor
+    if request.options.executor_name == "inline":
+        return InlineExecutor(servers)
     # A resumed run may have no trials left.
     trial_s = plan.trial_s if plan is not None and request.before is None else None
     if trial_s is not None and trial_s > SHORT_S:

@@ -20,15 +20,12 @@ _REPLAY: Final = "replay."
 _MOST_NODES: Final = 10_000
 """Most simulated nodes: more than any cluster has, and few enough to iterate over."""
 
-EXECUTORS: Final[Mapping[str, tuple[str, str]]] = {
-    "ray": ("Ray Tune", ""),
-    "inline": (
-        "one trial after the other without it", "orchestrator.execution.inline.InlineExecutor"
-    ),
-    "replay": ("recorded runs on a simulated clock", ""),
-}  # fmt: skip
-"""The executors by name, the default first: meaning, and the class, which takes the fork servers;
-``make_executor`` makes those without one."""
+EXECUTORS: Final = {
+    "ray": "Ray Tune",
+    "inline": "one trial after the other without it",
+    "replay": "recorded runs on a simulated clock",
+}
+"""The executors by name, and their meaning."""
 DEFAULT_EXECUTOR: Final = "ray"
 
 

@@ -36,7 +36,7 @@ from orchestrator.trial import Isolation
 _TRAINED, _SEARCHED, _PLACE, _RESULTS = Group
 *_OTHERS, _LAST = SEARCHES
 _STOPPING: Final = {"asha": Asha(), "none": None}
-_EXECUTORS = ", or ".join(f"{name}: {text}" for name, (text, _) in EXECUTORS.items())
+_EXECUTORS = ", or ".join(f"{name}: {text}" for name, text in EXECUTORS.items())
 
 
 @dataclass(frozen=True, kw_only=True)
