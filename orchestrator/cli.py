@@ -6,18 +6,19 @@ import argparse
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, Final
 
-from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path, command
-from orchestrator.driver.options.completion import completing
+from orchestrator.arguments import EXIT_WRONG_REQUEST, Names, Parser, a_path, command
 from orchestrator.driver.options.declaration import Group, Option, as_today, flag
 from orchestrator.driver.options.options import DECLARATIONS, Options
 from orchestrator.errors import SweepError, nearest, refusing_os_errors
 from orchestrator.provenance.version import __version__
 from orchestrator.storage.files import RunFile
+from orchestrator.storage.runs import DEFAULT_RUNS, runs_below
 from orchestrator.texts import bounded_lines
 
 EXIT_INTERRUPTED = 130
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
         row and nothing can be recommended, 1 where the sweep could not finish, 2 where
         the request was wrong, 130 or 143 where it was interrupted or terminated.
     """
-    if (completed := completing(tuple(_KNOWN))) is not None:
+    if (completed := completing()) is not None:
         arguments = completed
     try:
         word, rest = (arguments[0], list(arguments[1:])) if arguments else ("", [])
@@ -143,3 +144,61 @@ def _add(group: argparse._ArgumentGroup, name: str, option: Option) -> None:
     several: dict[str, Any] = {"nargs": "+", "action": "extend"} if option.is_list else {}
     metavar = option.metavar
     group.add_argument(flag(name), metavar=metavar, type=option.read, help=text, **several)
+
+
+# -- what a shell completes: argcomplete runs the program with the line in its environment
+
+_ASKED: Final = "_ARGCOMPLETE"
+"""Variable of a shell that asks: the number of the word that is the program."""
+_OF_RUNS: Final = ("run", "run_dir", "resume", "warm_start", "second")
+"""Names of the arguments that are run directories."""
+
+
+def completing() -> list[str] | None:
+    """Have the parser that reads the line complete it, where a shell asks for that.
+
+    Returns:
+        The command that is typed already, as the arguments to parse; None where no shell asks.
+    """
+    if _ASKED not in os.environ:
+        return None
+    number = int(os.environ[_ASKED])
+    line = os.environ["COMP_LINE"][: int(os.environ["COMP_POINT"])]
+    words = f"{line}|".split()[number:-1]  # the last one is being typed
+    typed = [word for word in words[:1] if word in _KNOWN]
+    os.environ[_ASKED] = str(number + len(typed))
+    Parser.complete = partial(_complete, commands=() if words else tuple(_KNOWN))
+    return typed
+
+
+def _complete(parser: Parser, commands: Sequence[str]) -> None:
+    """Print what the word that is being typed may become, and end the program."""
+    from argcomplete import autocomplete
+    from argcomplete.completers import ChoicesCompleter, DirectoriesCompleter, FilesCompleter
+
+    files, folders = FilesCompleter("py"), DirectoriesCompleter()
+
+    def runs(prefix: str, **more: object) -> list[str]:
+        found = [str(run) for run in runs_below(DEFAULT_RUNS) if str(run).startswith(prefix)]
+        return found or list(folders(prefix=prefix, **more))
+
+    def first(prefix: str, **more: object) -> list[str]:
+        return [*commands, *files(prefix=prefix, **more)]
+
+    for action in parser._actions:
+        how: Callable[..., object] | None = None
+        if isinstance(action.type, Names):
+            how = ChoicesCompleter(dict.fromkeys(action.type.names, ""))
+        elif action.dest in _OF_RUNS:
+            how = runs
+        elif action.dest == "sweep_file":
+            how = first
+        elif str(action.metavar).endswith(".py"):
+            how = files
+        elif action.metavar == "DIR":
+            how = folders
+        elif isinstance(action, argparse._StoreAction) and "FILE" not in str(action.metavar):
+            how = ChoicesCompleter({})
+        if how is not None:
+            action.completer = how  # type: ignore[attr-defined]
+    autocomplete(parser, always_complete_options=False)

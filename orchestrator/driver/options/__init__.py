@@ -2,5 +2,4 @@
 
 declaration: the declaration of one option, readers of values, options that contradict each other
 options: the table of all options; what a resumed run takes over
-completion: what a shell completes on the command line
 """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.driver.options.completion import completing
+from orchestrator.cli import completing
 from tests.helping import ran
 
 EXPECTED = {
@@ -63,4 +63,4 @@ def test_a_shell_completes_commands_options_names_files_and_runs(tmp_path: Path)
 
 def test_a_run_by_hand_completes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("_ARGCOMPLETE", raising=False)
-    assert completing(["train"]) is None
+    assert completing() is None
