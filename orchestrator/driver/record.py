@@ -36,8 +36,6 @@ from orchestrator.tracking.mlflow.uris import shown, shown_words
 
 def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
     """Return the question of a sweep, independent of machine and data."""
-    domains = domains_of(sweep.space)
-    fixed = {name: v for name, v in values_of(sweep.space).items() if name not in domains}
     timed = {objective.metric for objective in sweep.objectives}.intersection(OF_THE_TARGET)
     searched = [sweep.search, *([] if sweep.stopping is None else [sweep.stopping])]
     sets = sweep.trainable.data
@@ -53,8 +51,8 @@ def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
         target=sweep.aim if timed or sweep.target is not None else None,
         prices=dict(sweep.prices),
         knobs={name: _knob_record(sweep, name) for name in knobs_of(sweep.trainable.config)},
-        space={name: str(domain) for name, domain in domains.items()},
-        fixed=_plain(fixed),
+        space={name: str(domain) for name, domain in domains_of(sweep.space).items()},
+        fixed=_plain(sweep.fixed),
         baseline=_plain(values_of(canonical(sweep.baseline))),
         budget=sweep.budget,
         search=", ".join(map(repr, searched)),

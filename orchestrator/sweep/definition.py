@@ -196,13 +196,9 @@ class Sweep(Generic[C]):
 
     @property
     def fixed(self) -> dict[str, Any]:
-        """Return the values of the knobs that do not vary; the varied ones at their defaults."""
-        defaults = values_of(self.trainable.config())
+        """Return the values of the knobs that do not vary."""
         varied = domains_of(self.space)
-        return {
-            name: defaults[name] if name in varied else value
-            for name, value in values_of(self.space).items()
-        }
+        return {name: value for name, value in values_of(self.space).items() if name not in varied}
 
 
 Sweep.__init__ = with_old_fields(Sweep.__init__)  # type: ignore[method-assign]

@@ -63,7 +63,7 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
         return values if meant is config else values_of(meant)
 
     problem = SearchProblem(
-        base=sweep.fixed,
+        base={**values_of(config_class()), **sweep.fixed},
         domains=domains_of(sweep.space),
         baseline=values_of(canonical(sweep.baseline)),
         objectives=tuple(sweep.objectives),
