@@ -249,9 +249,6 @@ def _findings(trainable: Trainable[Any]) -> Iterator[tuple[str, str]]:
             if isinstance(data, type) or not hasattr(data, name):
                 yield "data", f"data[{number}] = {shown(data)} is no data set with {name}"
                 break
-    for number, module in enumerate(trainable.preload):
-        if not all(part.isidentifier() for part in module.removeprefix(IF_POSSIBLE).split(".")):
-            yield "preload", f"preload[{number}] = {shown(module)} is no name of a module"
 
 
 def _problem_of_train(train: Any) -> str:  # noqa: ANN401 - any function

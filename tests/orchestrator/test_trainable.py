@@ -106,7 +106,6 @@ def test_demand_of_wrong_types_is_refused_with_its_config(asked: dict[str, Any],
         ("constraints", ["no"], "constraints[0] = 'no'", "a list of functions"),
         ("demand", 3, "demand = 3", "a function of a config and a machine"),
         ("preload", "torch", "preload = 'torch'", '["torch"]'),
-        ("preload", ["not a module"], "preload[0] = 'not a module' is no name of a module", ""),
         ("warm", 1, "warm = 1", "True or False"),
     ],
 )
