@@ -53,7 +53,6 @@ class TrialHistory:
         node: Host of its last start.
         cores: Cores of its last start, or None.
         reports: Time and content of each report that is not void.
-        latest: Latest value of each metric that it has reported.
         result: Its result, or None while that is open. A trial that was ``not_run`` keeps
             that result until it was run after all.
         finished_at: Unix time at which the result was journalled, or None.
@@ -69,7 +68,6 @@ class TrialHistory:
     node: str = ""
     cores: int | None = None
     reports: list[tuple[float, Report]] = field(default_factory=list)
-    latest: dict[str, float] = field(default_factory=dict)
     result: TrialResult | None = None
     finished_at: float | None = None
 
@@ -85,8 +83,8 @@ class TrialHistory:
 
     def figures(self) -> dict[str, float]:
         """Return the latest value of each metric: of its reports, then of its result."""
-        concluded = {} if self.concluded is None else self.concluded.metrics
-        return {**self.latest, **concluded}
+        latest = {name: v for _, report in self.reports for name, v in report.metrics.items()}
+        return latest if self.concluded is None else {**latest, **self.concluded.metrics}
 
     @property
     def taken_s(self) -> float | None:
@@ -101,16 +99,17 @@ class TrialHistory:
         return wall_s if self.trial.interleaved else max(wall_s, self.finished_at - self.started_at)
 
     def apply(self, event: events.OfTrial) -> None:
-        """Take in a wait, a start or an end."""
+        """Take in a wait, a start, a report or an end."""
         self.waits_for = ""
         if isinstance(event, events.Waiting):
             self.waits_for, self.waits_since = event.what, event.at - event.seconds
         elif isinstance(event, events.Started):
-            reports = self.reports
-            self.reports = [each for each in reports if each[1].epoch <= event.restored_epochs]
-            self.latest = {k: value for _, r in self.reports for k, value in r.metrics.items()}
+            restored = event.restored_epochs
+            self.reports = [each for each in self.reports if each[1].epoch <= restored]
             self.started_at, self.running = event.at, True
             self.node, self.cores = event.node, event.cores or None
+        elif isinstance(event, events.Reported):
+            self.reports.append((event.at, event.report))
         elif isinstance(event, events.Finished):
             self.result, self.finished_at, self.running = event.result, event.at, False
         elif isinstance(event, events.Judged):
@@ -217,21 +216,13 @@ class SweepHistory:
                 self._count(trial, -1)
                 trial.waits_for = ""
                 if trial.running:  # a driver died: as if it was never started
-                    trial.running, trial.started_at = False, None
-                    trial.reports, trial.latest = [], {}
+                    trial.running, trial.started_at, trial.reports = False, None, []
                 self._count(trial, 1)
         elif isinstance(event, events.Asked):
             new = TrialHistory(trial=event.trial, index=len(self.trials), data=self.sweep.data)
             return self.trials.setdefault(event.trial.id, new)
         elif isinstance(event, events.OfTrial):
             trial = self.trials[event.trial_id]
-            if isinstance(event, events.Reported):
-                if trial.waits_for:
-                    trial.waits_for = ""
-                    self.held_up.pop(trial.trial.id, None)
-                trial.reports.append((event.at, event.report))
-                trial.latest |= event.report.metrics
-                return trial
             self._count(trial, -1)
             trial.apply(event)
             self._count(trial, 1)

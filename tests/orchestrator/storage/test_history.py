@@ -132,4 +132,5 @@ def test_what_is_counted_as_events_come_is_what_all_trials_amount_to(seed: int) 
             latest: dict[str, float] = {}
             for _, report in trial.reports:
                 latest |= report.metrics
-            assert trial.latest == latest
+            latest |= {} if trial.concluded is None else trial.concluded.metrics
+            assert trial.figures() == latest
