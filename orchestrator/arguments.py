@@ -130,17 +130,13 @@ class Names:
 
     Attributes:
         names: The names.
-        others: True where another text is read too.
     """
 
     names: Collection[str]
-    others: bool = False
 
     def __call__(self, text: str) -> str:
         """Return the name, as ``names`` has it."""
         if text not in (names := list(self.names)):
-            if self.others:
-                return some_text(text)
             raise argparse.ArgumentTypeError(
                 f"{text!r} is not allowed{nearest(text, names)}; allowed: {', '.join(names)}"
             )

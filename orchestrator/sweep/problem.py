@@ -10,13 +10,13 @@ from itertools import chain
 from typing import Any
 
 from orchestrator.derived import with_tolerance
-from orchestrator.errors import SweepError, SweepFileError, nearest, raise_all
+from orchestrator.errors import SweepError, SweepFileError, raise_all
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.machine import Machine, objection
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Objective
 from orchestrator.rules import SelectionRule
-from orchestrator.search import SEARCHES, named_search
+from orchestrator.search import named_search
 from orchestrator.search.grid import every_combination, first_draws
 from orchestrator.search.own import with_trials
 from orchestrator.space.configs import (
@@ -159,14 +159,8 @@ def overridden(
             values[name] = value
         except SweepError as error:
             problems.append(error)
-    if search is not None and search in SEARCHES:
+    if search is not None:
         spec = named_search(search, spec)
-    elif search is not None:
-        meant = nearest(search, SEARCHES)
-        if search.lower() in ("asha", "hyperband"):
-            meant = "; it is --stopping asha, with any search"
-        problem = f"--search {search}: unknown search{meant}"
-        problems.append(SweepFileError(problem, f"allowed: {', '.join(SEARCHES)}"))
     if trials is not None:
         spec = with_trials(spec, trials)
     if prices := {n: values.pop(n) for n in list(values) if n.startswith(_PRICES)}:

@@ -62,7 +62,7 @@ def test_a_module_that_parses_on_import_gets_none_of_our_arguments(
         (["never.py", "--set", "lr=0.2", "lr=0.1"], ["--set lr=0.1", "also set to 0.2"]),
         (["misspelt.py"], ["misspelt.py:16", "'lrr' is not a knob", "did you mean 'lr'?"]),
         (["mistyped.py"], ["mistyped.py:16", "Config.lr = '0.1' is not allowed", "a float > 0"]),
-        (["never.py", "--search", "asha"], ["unknown search", "--stopping asha"]),
+        (["never.py", "--search", "randm"], ["--search", "did you mean 'random'?", "sobol"]),
         (["never.py", "--num-samples", "9"], ["--num-samples", "did you mean '--trials'?"]),
         (["trian", "empty"], ["trian: no such command or file", "did you mean 'train'?"]),
         (["never.py", "--executor", "inlin"], ["did you mean 'inline'?"]),

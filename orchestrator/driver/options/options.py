@@ -64,7 +64,7 @@ class Options:
         _SEARCHED,
         f"{', '.join(_OTHERS)} or {_LAST} instead of the sweep's",
         "NAME",
-        read=Names(SEARCHES, others=True),
+        read=Names(SEARCHES),
     )
     stopping: str | None = option(
         _SEARCHED, "asha ends trials at rungs, none trains all", "NAME", read=Names(_STOPPING)

@@ -168,7 +168,6 @@ def test_all_bad_settings_are_reported_together(sweep: Sweep[Any]) -> None:
         overridden(
             sweep,
             settings=("lr=nan", "wokers=3", "amp", "rigor.confrim=1", "rigor.retries=-1"),
-            search="randm",
             fields={"seed": -1, "isolation": "alone"},
         )
 
@@ -178,7 +177,6 @@ def test_all_bad_settings_are_reported_together(sweep: Sweep[Any]) -> None:
     assert "--set amp: expected KNOB=VALUE" in text
     assert "--set rigor.confrim=1: rigor has no 'confrim'; did you mean 'confirm'?" in text
     assert "--set rigor.retries=-1: not allowed\n  allowed: an int >= 0" in text
-    assert "--search randm: unknown search; did you mean 'random'?" in text
     assert "--seed = -1 is not allowed" in text
     assert "--isolation = 'alone' is not allowed" in text
 
