@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import atexit
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum
-from pathlib import Path
 from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
 from msgspec import Meta
 
-from orchestrator.arguments import typed
 from orchestrator.errors import SweepFileError, refuse
 from orchestrator.field_types import shown
 from orchestrator.kernel.parts import Tracker
 from orchestrator.kernel.search import SearchSpec
-from orchestrator.locations import caller, place
+from orchestrator.locations import caller
 from orchestrator.machine import Constraint
 from orchestrator.metrics import (
     MAX_OBJECTIVES,
@@ -77,23 +73,6 @@ def _default_objectives(trainable: Trainable[Any]) -> Sequence[Objective]:
     named = [each for each in own if each.metric == accuracy.metric]
     accuracies = [each for each in own if is_accuracy(each.metric)]
     return speed, next(iter([*named, *accuracies, *own]), accuracy)
-
-
-def _hint_at_command() -> None:
-    """Have ``python my_sweep.py``, which runs nothing, end with the command that does."""
-    file = getattr(sys.modules["__main__"], "__file__", None)
-    if file is not None and caller().startswith(f"{place(file)}:"):
-        atexit.unregister(_print_command)
-        atexit.register(_print_command, file)
-
-
-def _print_command(file: str) -> None:
-    ran = {"orchestrator.cli", "orchestrator.from_python"}
-    if ran.isdisjoint(sys.modules):  # else the file has run it itself
-        command = typed("orchestrator", [Path(file)])
-        sys.stderr.write(
-            f"NOTE: this file states a sweep and has run nothing; to run it: {command}\n"
-        )
 
 
 @dataclass(frozen=True)
@@ -167,7 +146,6 @@ class Sweep(Generic[C]):
     seed: _Seed = 0
 
     def __post_init__(self) -> None:
-        _hint_at_command()
         if not isinstance(self.trainable, Trainable):
             named = getattr(self.trainable, "__name__", shown(self.trainable))
             message = f"{caller('trainable')}trainable = {named} is not allowed"

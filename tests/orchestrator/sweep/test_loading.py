@@ -121,14 +121,6 @@ def test_a_file_has_none_of_our_future_flags(tmp_path: Path) -> None:
     assert load_sweep(written(tmp_path, tail + GOOD)).epochs == 2
 
 
-def test_a_file_that_is_run_as_a_program_ends_with_the_command(tmp_path: Path) -> None:
-    path = written(tmp_path, GOOD * 2)
-    env = {**os.environ, "PYTHONPATH": str(Path.cwd())}
-    done = python(path, env=env)
-    assert done.stderr.count(" -m orchestrator ") == 1
-    assert done.stderr.endswith("my_sweep.py\n")
-
-
 def test_what_a_file_defines_can_be_imported_by_another_process(tmp_path: Path) -> None:
     path = written(tmp_path, name="importable.py")
     train = load_sweep(path).trainable.train
