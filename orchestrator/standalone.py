@@ -1,7 +1,7 @@
 """A trainable trained once, without a sweep: ``python -m trainables.lenet --epochs 1``.
 
 The same supervised child process as in a sweep, without Ray and without MLflow. What it prints is
-shown as it comes. It is trained once, unless ``--retry-contaminated`` is given.
+shown as it comes.
 """
 
 from __future__ import annotations
@@ -61,8 +61,6 @@ def _parser(trainable: Trainable[Any]) -> argparse.ArgumentParser:
     parser.takes("--steps", None, whole_number(1), "limit of optimizer steps")
     parser.switch("--test", "evaluate on the test split too")
     parser.switch("--ceilings", "then time the loader alone and the model alone")
-    again = "train once more, from the beginning, if other load took part of its cores"
-    parser.switch("--retry-contaminated", again)
     parser.set_defaults(test=False)
     group = parser.add_argument_group("knobs")
     for knob in knobs_of(trainable.config).values():
@@ -132,7 +130,7 @@ def add_options(parser: Parser, *, epochs: str, save: str, data: str = "") -> No
     parser.takes("--save", "FILE", a_path, f"keep the trained weights{save}")
     parser.takes("--json", "FILE", a_path, "write the result to this file")
     parser.set_defaults(data="", data_root=None, download=False, test=True)
-    parser.set_defaults(ceilings=False, retry_contaminated=False)
+    parser.set_defaults(ceilings=False)
     if data:
         parser.takes("--data", None, str, data, "")
         parser.takes("--data-root", "DIR", a_path, "where data sets live")
@@ -215,7 +213,7 @@ def train_once(
                 scratch=servers.folder / "scratch",
                 kept_dir=None if save is None else kept,
                 ceilings_from_s=0.0 if options.ceilings else None,
-                rerun_contaminated=options.retry_contaminated,
+                rerun_contaminated=False,
                 watched=True,
             )
             printer = Printer(launch, [objective.metric for objective in trainable.reports])

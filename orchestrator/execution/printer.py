@@ -27,12 +27,10 @@ class Printer:
 
     def __init__(self, launch: Launch, objectives: Sequence[str]) -> None:
         self._launch: Launch | None = launch
-        self._rerun = launch.rerun_contaminated
         self._log = launch.log
         self._position = 0
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._ends_line = True
-        self._started = False
         self._aims = tuple(dict.fromkeys(("train_loss", *objectives)))
         self.exit_code = EXIT_FAILED
         self.result: TrialResult | None = None
@@ -43,10 +41,8 @@ class Printer:
         return launch
 
     def started(self, start: Started) -> None:
-        """Print where the trial runs, and why it runs again."""
-        again = "again, since other load contaminated it, " if self._started else ""
-        self._started = True
-        self._write(f"training {again}on {start.cores} cores of {start.node}")
+        """Print where the trial runs."""
+        self._write(f"training on {start.cores} cores of {start.node}")
 
     def reported(self, trial: Trial, report: Report) -> bool:
         """Print a report; it never ends the training."""
@@ -72,10 +68,9 @@ class Printer:
         self.result = result
         self.exit_code = 0 if result.state is TrialState.COMPLETED else EXIT_FAILED
         if result.state is TrialState.COMPLETED and result.contaminated:
-            again = "" if self._rerun else ". --retry-contaminated trains such a run once more"
             self.note(
                 f"other load contaminated this run: {result.contaminated}. Do not go by its times "
-                f"and rates; what it learned is not changed by that{again}"
+                "and rates; what it learned is not changed by that"
             )
 
     def waiting(self, trial: Trial, seconds: float, what: str) -> None:

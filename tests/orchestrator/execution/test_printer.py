@@ -24,20 +24,15 @@ def output_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int,
     return ended.value.code, said.out, said.err
 
 
-@pytest.mark.parametrize(("options", "num_runs"), [((), 1), (("--retry-contaminated",), 2)])
-def test_a_contaminated_run_is_said_to_be_one_and_trained_again_only_if_asked(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    options: tuple[str, ...],
-    num_runs: int,
+def test_a_contaminated_run_is_said_to_be_one_and_not_trained_again(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Telemetry, "contamination", lambda _: [LOAD])
-    code, out, err = output_of(capsys, *options)
+    code, out, err = output_of(capsys)
     assert code == 0
-    assert len(re.findall(r"^epoch 1,", out, re.MULTILINE)) == num_runs
+    assert len(re.findall(r"^epoch 1,", out, re.MULTILINE)) == 1
     (note,) = (line for line in err.splitlines() if "contaminated this run" in line)
     assert LOAD in note
-    assert ("--retry-contaminated" in note) == (num_runs == 1)
 
 
 def test_a_clean_run_says_nothing_of_contamination(
