@@ -66,6 +66,7 @@ class ControlLoop:
         self._noted: set[str] = set()
         self._ticked_at = float("-inf")
         self.results: dict[str, TrialResult] = {}
+        self._asked: dict[str, Trial] = {}
         self._running: dict[str, Trial] = {}
         self._to_run: list[Trial] = []
         self._merged: dict[str, list[Trial]] = defaultdict(list)
@@ -108,17 +109,28 @@ class ControlLoop:
         finally:
             self._journal.close()
 
-    def record(self, event: Event) -> None:
-        """Journal an event, then pass it on."""
+    def record(self, event: Event) -> bool:
+        """Journal an event, pass it on, and obey it; see :meth:`_apply`."""
         event = self._journal.append(event)
-        self._apply(event)
         for fold in self._folds:
             fold.apply(event)
+        return self._apply(event)
 
-    def _apply(self, event: Event) -> None:
-        """Obey an event, of this process or of one before it."""
+    def _apply(self, event: Event) -> bool:
+        """Obey an event, of this process or of one before it; True stops a trial at its report."""
         self._gate.apply(event)
-        if isinstance(event, events.Cut) and event.part == "search":
+        if isinstance(event, events.Asked):
+            self._asked[event.trial.id] = event.trial
+        elif isinstance(event, events.Merged):
+            self._answer_again(event.trial)
+        elif isinstance(event, events.Reported):
+            trial = self._asked[event.trial_id]
+            self._trials.observe(trial, event.report)
+            return self._search.should_stop(trial, event.report)
+        elif isinstance(event, events.Finished):
+            result = replace(event.result, blocks=(), output="")
+            self._tell(self._asked[event.trial_id], result)
+        elif isinstance(event, events.Cut) and event.part == "search":
             self._search.cut()
         elif isinstance(event, events.Continued):
             self._search.go_on(event.trials)
@@ -127,6 +139,7 @@ class ControlLoop:
         elif isinstance(event, events.Judged):
             self.results[event.trial_id] = event.result
             self._search.revise(event.trial_id, event.result)
+        return False
 
     # -- called by the executor
 
@@ -154,16 +167,13 @@ class ControlLoop:
 
     def reported(self, trial: Trial, report: Report) -> bool:
         """Journal a trial's report; return True if the trial is to stop."""
-        self.record(events.Reported(trial_id=trial.id, report=report))
-        self._trials.observe(trial, report)
-        return self._search.should_stop(trial, report)
+        return self.record(events.Reported(trial_id=trial.id, report=report))
 
     def finished(self, trial: Trial, result: TrialResult) -> None:
         """Journal the end of a trial, in whatever way, and hand its result to the search."""
         result = self._trials.concluded(trial, result)
         self._running.pop(trial.id, None)
         self.record(events.Finished(trial_id=trial.id, result=result))
-        self._tell(trial, replace(result, blocks=(), output=""))
         for trial_id, judged in self._trials.found_infeasible(self.results).items():
             self.record(events.Judged(trial_id=trial_id, result=judged))
             self.note(f"trial {trial_id[:6]} is infeasible after all: {judged.reason}")
@@ -204,7 +214,6 @@ class ControlLoop:
                 self.record(events.Asked(trial=trial))
                 return trial
             self.record(events.Merged(trial=trial))
-            self._answer_again(trial)
 
     def _interleaved_with(self, trial: Trial) -> list[Trial]:
         """Return the trials that the search wants interleaved with ``trial``, all of one round.
@@ -259,30 +268,15 @@ class ControlLoop:
             RunDirectoryError: The search asks for something else than it did.
         """
         self._gate.restoring = True
-        asked: dict[str, Trial] = {}
         for event in past:
+            if isinstance(event, events.Asked | events.Merged):
+                _require_asked(self._search, event.trial, self._journal.path)
             self._apply(event)
-            self._restore_event(event, asked)
         self._gate.restoring = False
         self._search.notes()  # they are in the journal
-        self._to_run = [trial for trial in asked.values() if not self._has_run(trial)]
+        self._to_run = [trial for trial in self._asked.values() if not self._has_run(trial)]
         for trial in self._to_run:
             self.results.pop(trial.id, None)
-
-    def _restore_event(self, event: Event, asked: dict[str, Trial]) -> None:
-        if isinstance(event, events.Asked | events.Merged):
-            trial = event.trial
-            _require_asked(self._search, trial, self._journal.path)
-            if isinstance(event, events.Asked):
-                asked[trial.id] = trial
-            else:
-                self._answer_again(trial)
-        elif isinstance(event, events.Reported):
-            trial = asked[event.trial_id]
-            self._trials.observe(trial, event.report)
-            self._search.should_stop(trial, event.report)
-        elif isinstance(event, events.Finished):
-            self._tell(asked[event.trial_id], event.result)
 
 
 def _require_asked(search: Search, trial: Trial, journal: Path) -> None:

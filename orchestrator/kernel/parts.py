@@ -100,7 +100,7 @@ class Gate:
 
     def __init__(self) -> None:
         self.restoring = False
-        self.record: Callable[[Event], None] = lambda event: None
+        self.record: Callable[[Event], object] = lambda event: None
 
     @property
     def has_more(self) -> bool:
