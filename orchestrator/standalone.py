@@ -180,11 +180,10 @@ def train_once(
     save, data, folders = options.save, options.data, DataFolders.default(options.data_root)
     _check_save(trainable, save)
     if data:
-        with refusing_os_errors():
-            dataset = find_data(trainable.data, data)
-            prepared = dataset.prepare(folders, download=options.download)
-            counts = in_words(prepared.facts)
-            sys.stdout.write(f"data: {prepared.name}{counts and f' ({counts})'}\n")
+        dataset = find_data(trainable.data, data)
+        prepared = dataset.prepare(folders, download=options.download)
+        counts = in_words(prepared.facts)
+        sys.stdout.write(f"data: {prepared.name}{counts and f' ({counts})'}\n")
     require_modules(trainable)
     values = values_of(config)
     trial = Trial(
@@ -247,8 +246,7 @@ def _write_json(path: Path, result: TrialResult) -> None:
         "metrics": {**times, **result.metrics},
         "contaminated": result.contaminated,
     }
-    with refusing_os_errors():
-        path.write_text(f"{json.dumps(about)}\n", encoding="utf-8")
+    path.write_text(f"{json.dumps(about)}\n", encoding="utf-8")
 
 
 def _save(kept: Path, path: Path, about: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.arguments import Parser, a_path, command, typed
-from orchestrator.errors import SweepError, refusing_os_errors
+from orchestrator.errors import SweepError
 from orchestrator.templates.of_script import sweep_of
 
 _FILES: Final = ("my_trainable.py", "my_sweep.py")
@@ -34,18 +34,17 @@ def main(arguments: Sequence[str]) -> int:
     parser.takes("--from", "SCRIPT.py", a_path, of_script, dest="script")
     options = parser.parse_args(arguments)
     folder: Path = options.folder
-    with refusing_os_errors():
-        texts = _texts(options.script)
-        # A link that leads nowhere is there too.
-        if there := [name for name in texts if os.path.lexists(folder / name)]:
-            raise SweepError(
-                f"init: there is a {' and a '.join(there)} in {folder.absolute()}",
-                f"allowed: another folder: {command('init DIR')}",
-            )
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            with (folder / name).open("x", encoding="utf-8") as file:
-                file.write(text)
+    texts = _texts(options.script)
+    # A link that leads nowhere is there too.
+    if there := [name for name in texts if os.path.lexists(folder / name)]:
+        raise SweepError(
+            f"init: there is a {' and a '.join(there)} in {folder.absolute()}",
+            f"allowed: another folder: {command('init DIR')}",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        with (folder / name).open("x", encoding="utf-8") as file:
+            file.write(text)
     *trainables, sweep = (folder / name for name in texts)
     named = f"./{sweep}" if str(sweep).startswith("-") else sweep  # else it is an option
     python = typed("orchestrator", [named])
