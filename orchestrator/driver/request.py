@@ -18,7 +18,7 @@ from orchestrator.errors import DataError, RunDirectoryError, SweepFileError, ra
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.runtime_env import use_token_if_there_is_one
 from orchestrator.execution.telemetry.sampler import PackageEnergy
-from orchestrator.locations import named_path
+from orchestrator.locations import named_path, short
 from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_GPUS
 from orchestrator.replay.setup import Replay
@@ -206,14 +206,11 @@ def chosen_data(
     sets = sweep.trainable.data
     if not sets and not given:
         return None, "", ""
-    name = given or sweep.data or sets[0].name
-    name = _with_absolute_folder(sets, name)
+    name = _with_absolute_folder(sets, given or sweep.data or sets[0].name)
     dataset = find_data(sets, name)
     if download or dataset.present(folders):
         return dataset, name, ""
-    root, here = folders.root, Path.cwd()
-    shown = root.relative_to(here) if root.is_relative_to(here) else root
-    missing = f"{dataset.name} is not under {shown}"
+    missing = f"{dataset.name} is not under {short(folders.root)}"
     if given or sweep.embedded_data is None:
         raise DataError(missing, f"to get it: {dataset.how_to_get}")
     stand_in = find_data(sets, sweep.embedded_data)
