@@ -91,32 +91,42 @@ class Budget:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trial:
-    """One config, stage, budget, seed and repeat, to be run once in its own process.
+class Proposal:
+    """A trial that a search asks for.
+
+    Attributes:
+        config: A value for every knob.
+        stage: Purpose of the trial.
+        budget: How long to train.
+        repeat: 0 for the first run of a config in a stage, then 1, 2, ...
+        evaluate_test: True if the test split may be evaluated.
+        isolated: True if no other trial, of this sweep or another, may run on its node.
+        interleaved: True if it shares its cores in time slices with the proposals that come
+            before and after it. The search waits after the last of them, and stops none.
+    """
+
+    config: Mapping[str, Any]
+    budget: Budget
+    stage: Stage = Stage.TRAIN
+    repeat: int = 0
+    evaluate_test: bool = False
+    isolated: bool = False
+    interleaved: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial(Proposal):
+    """What a search has asked for, to be run once in its own process; its config is canonical.
 
     Attributes:
         id: Hash of the rest, of the trainable's name and source and of the data.
-        stage: Purpose of the run.
-        config: A value for every knob, canonical.
-        budget: Length of the training.
         seed: Seed of every random choice in it.
-        repeat: 0 for the first run of the config, then 1, 2, ...
-        evaluate_test: True where it may look at the test split: selected configs only.
-        isolated: True where it has its node to itself, whatever the sweep's isolation.
-        interleaved: True where it shares its cores in time slices with the trials around it.
         curve: Hash of what the trials of one learning curve share: all but ``pause_after``. Their
             checkpoints lie in one folder of this name.
     """
 
     id: str
-    stage: Stage
-    config: Mapping[str, Any]
-    budget: Budget
     seed: int
-    repeat: int = 0
-    evaluate_test: bool = False
-    isolated: bool = False
-    interleaved: bool = False
     curve: str = ""
 
 

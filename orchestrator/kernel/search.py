@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Final, cast
 
 from orchestrator.kernel.problem import Candidates, SearchProblem
 from orchestrator.space.knob import Role
-from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
+from orchestrator.trial import Proposal as Proposal  # for those who write a search
+from orchestrator.trial import Report, Stage, Trial, TrialResult
 
 
 class Pause(Enum):
@@ -19,31 +20,6 @@ class Pause(Enum):
 
 
 WAIT: Final = Pause.WAIT
-
-
-@dataclass(frozen=True, kw_only=True)
-class Proposal:
-    """A trial that a search asks for.
-
-    Attributes:
-        config: A value for every knob.
-        stage: Purpose of the trial.
-        budget: How long to train.
-        repeat: 0 for the first run of a config in a stage, then 1, 2, ...
-        evaluate_test: True if the test split may be evaluated.
-        isolated: True if no other trial, of this sweep or another, may run on its node.
-        interleaved: True if it shares its cores in time slices with the proposals that come
-            before and after it. The search waits after the last of them, and stops none.
-    """
-
-    config: Mapping[str, Any]
-    budget: Budget
-    stage: Stage = Stage.TRAIN
-    repeat: int = 0
-    evaluate_test: bool = False
-    isolated: bool = False
-    interleaved: bool = False
-
 
 MayStart = Callable[..., bool]
 """Whether a budget has room for configs that would be trained whole, one after the other, and that
