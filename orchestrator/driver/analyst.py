@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,22 +14,41 @@ from orchestrator.kernel.search import Search
 from orchestrator.metrics import Goal
 from orchestrator.search.factored import Factored
 from orchestrator.search.stages.judge import Config, Judge, Results
+from orchestrator.space.knob import Role
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.problem import search_problem
 from orchestrator.tracking.console.view import Best, BestSoFar
-from orchestrator.trial import Trial, TrialResult
+from orchestrator.trial import Stage
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from orchestrator.analysis.recommendation.selection import Selection
     from orchestrator.analysis.tables.run_tables import RunTables
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Searched:
+    """The runs that select, and what follows from them, which is computed once."""
+
+    results: Results
+    roles: Mapping[str, Role]
+    tables: RunTables
+
+    @cached_property
+    def selection(self) -> Selection:
+        """The choice of these runs."""
+        from orchestrator.analysis.recommendation.selection import select
+
+        return select(self.tables)
 
 
 class Analyst(Judge):
     """Judge that decides as the report of the run will: by the same functions, from the same table.
 
-    The analysis is imported on first use, since it takes a second.
+    The analysis is imported on first use, since it takes a second. Confirm runs select nothing: a
+    question that follows one is answered from the selection before it, and from the confirm runs.
 
     Args:
         record: The sweep.
@@ -47,8 +67,7 @@ class Analyst(Judge):
         self._derived = derived or DerivedFigures()
         self._candidates = candidates
         self._search: Search | None = None
-        self._results: dict[str, tuple[Trial, TrialResult]] = {}
-        self._last: RunTables | None = None
+        self._last: _Searched | None = None
 
     def follow(self, search: Search) -> None:
         """Compose by the knobs' roles as ``search`` determines them."""
@@ -75,62 +94,69 @@ class Analyst(Judge):
     def finalists(self, results: Results, *, most: int) -> Sequence[Config]:
         """Return the selected config, then its contenders."""
         from orchestrator.analysis.recommendation.choice import finalists
-        from orchestrator.analysis.recommendation.selection import select
 
-        return _as_asked(finalists(select(self._tables(results)), most=most), results)
+        return _as_asked(finalists(self._searched(results).selection, most=most), results)
 
     def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Config]:
         """Return the best config and the nearest ones not distinguishable from it."""
         from orchestrator.analysis.recommendation.selection import to_repeat
 
-        named = to_repeat(self._tables(results), max_runs=max_runs)
-        return _as_asked(named, results)
+        return _as_asked(to_repeat(self._searched(results).tables, max_runs=max_runs), results)
 
     def is_decided(self, results: Results) -> bool:
         """Return True if the confirm runs decide about the config that the search selected."""
         from orchestrator.analysis.recommendation.choice import is_decided
-        from orchestrator.analysis.recommendation.selection import select
 
-        config = select(tables := self._tables(results)).config
-        return config is None or is_decided(tables, config)
+        config = self._searched(results).selection.config
+        confirmed = [each for each in results if each[0].stage is Stage.CONFIRM]
+        return config is None or is_decided(self._tables(confirmed), config)
 
     def recommended(self, results: Results) -> Config | None:
         """Return the config that the report of the run will recommend."""
         from orchestrator.analysis.recommendation.choice import choose
 
-        choice = choose(self._tables(results))
+        choice = choose(self._tables(results), self._searched(results).selection)
         return None if choice is None else _as_asked([choice.config], results)[0]
 
     def interference(self, results: Results) -> str:
         """Return the effect of co-located trials on each other; empty if none is shown."""
-        effect = self._tables(results).interference
+        effect = self._searched(results).tables.interference
         return effect.text if effect is not None and effect.is_shown else ""
 
-    def _tables(self, results: Results) -> RunTables:
-        """Return the tables of the results so far: the last tables if no result is new.
+    def _searched(self, results: Results) -> _Searched:
+        """Return the runs that select: those of the last question where none of them is new.
 
-        A result counts as new, too, if the target has moved its derived figures.
+        A run is new, too, if the target has moved its derived figures, and all are if a knob has
+        another role.
         """
+        roles = self._search.roles if self._search is not None else {}
+        rows = [
+            (t, self._derived.completed(t, r)) for t, r in results if t.stage is not Stage.CONFIRM
+        ]
+        if self._last is None or (self._last.results, self._last.roles) != (rows, roles):
+            self._last = _Searched(results=rows, roles=roles, tables=self._tables(rows))
+        return self._last
+
+    def _tables(self, results: Results) -> RunTables:
+        """Return the tables of some results."""
+        import pandas as pd
+
         from orchestrator.analysis.tables.run_tables import RunTables
         from orchestrator.storage.tables import table_of_rows
 
-        now = {trial.id: (trial, self._derived.completed(trial, r)) for trial, r in results}
-        candidates = self.candidates
-        if self._last is None or now != self._results or candidates is not None:
-            histories = (
-                TrialHistory(trial=trial, data=self._record.data, result=result)
-                for trial, result in now.values()
-            )
-            trials = table_of_rows([each.row() for each in histories], self._record.knobs)
-            self._last, self._results = RunTables(trials=trials, sweep=self._record), now
-        if candidates is None:
-            return self._last
-        import pandas as pd
-
+        completed = {trial.id: (trial, self._derived.completed(trial, r)) for trial, r in results}
+        histories = (
+            TrialHistory(trial=trial, data=self._record.data, result=result)
+            for trial, result in completed.values()
+        )
+        trials = table_of_rows([each.row() for each in histories], self._record.knobs)
+        tables = RunTables(trials=trials, sweep=self._record)
+        if (candidates := self.candidates) is None:
+            return tables
         # How far each trial has come, as the one report that times are composed from.
         rows = [(trial, *so_far) for trial, so_far in self._derived.progress.items()]
         curves = pd.DataFrame(rows, columns=["trial_id", "epoch", "samples"])
-        return replace(self._last, candidates=candidates, curves=curves)
+        return replace(tables, candidates=candidates, curves=curves)
 
 
 def _as_asked(configs: Sequence[Config], results: Results) -> list[Config]:

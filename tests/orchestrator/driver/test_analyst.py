@@ -143,6 +143,17 @@ def test_its_answers_are_those_of_the_report(name: str, tmp_path: Path) -> None:
     assert of_the_analyst(RUNS[name]) == of_the_analysis(tables_of(tmp_path / "run", RUNS[name]))
 
 
+def test_confirm_runs_change_no_selection() -> None:
+    """It is made once, and what is asked between the rounds is answered from it."""
+    analyst, confirmed = Analyst(RECORD), list(RUNS["confirmed, open"])
+    num = len(NEAR_TIES)
+    before = analyst._searched(confirmed[:num])
+    for end in range(num, len(confirmed) + 1):
+        so_far = confirmed[:end]
+        assert analyst._searched(so_far) is before
+        assert analyst.is_decided(so_far) == of_the_analyst(so_far)["is_decided"]
+
+
 @given(
     st.lists(
         st.tuples(st.integers(0, 3), st.integers(0, 2), st.sampled_from([300.0, 400.0, 800.0])),
@@ -160,9 +171,9 @@ def test_tables_that_grow_are_those_made_at_once(
     for step in steps:
         end += step
         so_far = results[:end]
-        kept, fresh = growing._tables(so_far), Analyst(RECORD)._tables(so_far)
-        pd.testing.assert_frame_equal(kept.trials, fresh.trials)
-        assert growing._tables(list(so_far)) is kept or len({t.id for t, _ in so_far}) < end
+        kept, fresh = growing._searched(so_far), Analyst(RECORD)._searched(so_far)
+        pd.testing.assert_frame_equal(kept.tables.trials, fresh.tables.trials)
+        assert growing._searched(list(so_far)) is kept
 
 
 def workers(configs: Sequence[Config]) -> list[int]:
