@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from orchestrator.derived import EXACT, target_value
 from orchestrator.kernel.problem import Key
 from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import Objective
-from orchestrator.search.factored.factors import Group
+from orchestrator.search.factored.factors import Goals, Group
 from orchestrator.search.factored.findings import Curve, Figures, Findings
 from orchestrator.search.layers import top
 
@@ -21,19 +21,15 @@ KEPT: Final = 2 / 3
 """Fraction of a group's curves that train on from each rung. Half would leave curves that learn
 more slowly and end higher."""
 
-KEPT_OF_ALL: Final = 1 / 3
-"""The same where the best of all curves alone is looked for."""
-
-SURELY: Final = 2.0
-"""Tolerances by which a slower group must learn worse, at a third of the epochs, to be left."""
+KEPT_OF_ONE_SPEED: Final = 1 / 3
+"""The same where curves are all that is looked for: the best of all, or the best of each group in a
+space without a choice of settings."""
 
 NOISE: Final = 0.5
 """Share of a tolerance within which a curve may be as good as another one."""
 
 GROWTH: Final = 2.0
 """Ratio of the time that racing curves have been trained to, from one pause to the next."""
-
-Curves = Mapping[Group, list[Curve]]
 
 
 def rungs(epochs: int, *, has_steps: bool = False) -> tuple[int, ...]:
@@ -56,76 +52,49 @@ def train(findings: Findings, curves: Sequence[Curve], until: int) -> Iterator[l
 
 
 def train_in_rungs(
-    findings: Findings, curves: Curves, kept: Sequence[Curve]
+    findings: Findings, groups: Iterable[Sequence[Curve]], kept: Sequence[Curve], share: float
 ) -> Iterator[list[Proposal]]:
     """Train all curves to the first rung, the better part of each group to the next, and so on.
 
     Paused curves continue where they are. The curves in ``kept`` are never left.
     """
-    problem = findings.problem
-    at = rungs(problem.budget.epochs, has_steps=problem.budget.steps is not None)
-    left = dict(curves)
-    for epochs in at:
-        yield from train(findings, [each for group in left.values() for each in group], epochs)
-        if epochs != at[-1]:
-            left = {group: survivors(findings, each, kept, epochs) for group, each in left.items()}
-            if epochs >= problem.budget.epochs * RUNGS[-2]:
-                left = unbeaten(findings, left, kept, epochs)
+    left, budget, before = list(groups), findings.problem.budget, 0
+    for epochs in rungs(budget.epochs, has_steps=budget.steps is not None):
+        if before:
+            left = [survivors(findings, each, kept, before, share) for each in left]
+        yield from train(findings, [curve for curves in left for curve in curves], epochs)
+        before = epochs
+
+
+def share_kept(goals: Goals, *, has_choice: bool) -> float:
+    """Return the fraction of a group's curves that train on from each rung."""
+    return KEPT if has_choice and not goals.is_best_all else KEPT_OF_ONE_SPEED
 
 
 def survivors(
-    findings: Findings, curves: Sequence[Curve], kept: Sequence[Curve], epochs: int
+    findings: Findings,
+    curves: Sequence[Curve],
+    kept: Sequence[Curve],
+    epochs: int,
+    share: float = KEPT,
 ) -> list[Curve]:
     """Return the better two thirds, all that are within noise of them, and those in ``kept``.
 
-    Curves are compared by their figures after so many epochs. If only the best figure counts, the
-    better third is returned, whatever is within noise of it.
+    Curves are compared by their figures after so many epochs. Of another ``share`` than
+    :data:`KEPT` only the better ones are returned, whatever is within noise of them.
     """
     known = [(each, each.figures_at(epochs)) for each in curves]
     able: list[tuple[Curve, Figures]] = [(c, f) for c, f in known if f is not None]
     points, signs = [figures for _, figures in able], [1.0] * len(findings.goals.learned)
-    kept_of, noise = (KEPT_OF_ALL, 0) if findings.goals.is_best_all else (KEPT, 1)
     if not signs:
         return [curve for curve, _ in able[:1]]
-    best = [points[i] for i in top(points, signs, math.ceil(kept_of * len(points) - 1e-9))]
-    within = findings.goals.is_within
+    best = [points[i] for i in top(points, signs, math.ceil(share * len(points) - 1e-9))]
+    within, noise = findings.goals.is_within, 1 if share == KEPT else 0
     return [
         curve
         for curve, figures in able
         if curve in kept or any(within(figures, other, noise) for other in best)
     ]
-
-
-def unbeaten(
-    findings: Findings, left: Curves, kept: Sequence[Curve], epochs: int
-) -> dict[Group, list[Curve]]:
-    """Return the groups without those that another one surely beats in speed and in learning.
-
-    Learning is compared after so many epochs. The curves in ``kept`` remain in any case.
-    """
-    figures = {
-        group: [known for curve in curves if (known := curve.figures_at(epochs)) is not None]
-        for group, curves in left.items()
-    }
-    tolerances = findings.goals.tolerances
-
-    def learns_better(good: Figures, bad: Figures) -> bool:
-        margins = zip(good, bad, tolerances, strict=True)
-        return all(b > w + SURELY * tolerance for b, w, tolerance in margins)
-
-    def beats(one: Group, other: Group) -> bool:
-        settings = findings.fastest(other), findings.fastest(one)
-        return findings.speeds.is_surely_slower(*settings) and all(
-            any(learns_better(good, bad) for good in figures[one]) for bad in figures[other]
-        )
-
-    if not findings.goals.learned:
-        return dict(left)
-    beaten = [group for group in left if any(beats(other, group) for other in left)]
-    return {
-        group: [curve for curve in curves if group not in beaten or curve in kept]
-        for group, curves in left.items()
-    }
 
 
 def repeat_near_front(

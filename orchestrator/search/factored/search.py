@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -12,12 +13,11 @@ from orchestrator.kernel.problem import Candidates, Key, SearchProblem
 from orchestrator.kernel.search import WAIT, Pause, PlannedStage, Proposal, Search, SearchSpec
 from orchestrator.metrics import Objective
 from orchestrator.search.factored.curves import (
-    KEPT,
-    KEPT_OF_ALL,
     Race,
     near_front,
     repeat_near_front,
     rungs,
+    share_kept,
     train,
     train_in_rungs,
     value_to_reach,
@@ -164,6 +164,7 @@ class FactoredSearch(Search):
 
     def _stages(self) -> Iterator[list[Proposal]]:
         findings, probe_budget = self._findings, self.probe_budget
+        share = share_kept(findings.goals, has_choice=findings.factors.has_choice)
         for num_probes in looks(self._spec.probes):
             yield from look(findings, num_probes, probe_budget)
             if num_probes == 1 and findings.factors.has_choice:
@@ -173,13 +174,12 @@ class FactoredSearch(Search):
         goals = findings.goals
         curves = [findings.curve(key) for _, key in assigned]
         if goals.are_final:
-            by_group: dict[Group, list[Curve]] = {}
+            by_group = defaultdict[Group | None, list[Curve]](list)
             for (group, _), curve in zip(assigned, curves, strict=True):
                 # If the best figure alone counts (a target is relative to it), all are one group.
-                of = assigned[0][0] if goals.is_best_all else group
-                by_group.setdefault(of, []).append(curve)
+                by_group[None if goals.is_best_all else group].append(curve)
             kept = () if goals.is_best_all else curves[:1]  # the baseline's
-            yield from train_in_rungs(findings, by_group, kept)
+            yield from train_in_rungs(findings, by_group.values(), kept, share)
         if goals.target is not None:
             yield from settle_speeds(findings, lambda: findings.factors.groups, probe_budget)
             yield from self._race(goals.target, curves)
@@ -259,11 +259,13 @@ def _planned(spec: Factored, problem: SearchProblem) -> Iterator[PlannedStage]:
         if goals.learned:
             text = "the baseline with its own setting, whole, and further seeds where it differs"
             yield PlannedStage(name="train", least=0, most=2 * SEEDS[-1], text=text)
+    kept = share_kept(goals, has_choice=factors.has_choice)
     if goals.is_best_all:
-        yield from _rungs([sum(sizes)], budget, KEPT_OF_ALL, "the better third of all curves")
+        yield from _rungs([sum(sizes)], budget, kept, "the better third of all curves")
     elif goals.are_final:
-        kept = "the better two thirds of each group and what is within noise"
-        yield from _rungs(sizes, budget, KEPT, kept)
+        who = "two thirds of each group and what is within noise"
+        who = who if factors.has_choice else "third of each group"
+        yield from _rungs(sizes, budget, kept, f"the better {who}")
     if goals.target is not None:
         text = f"until one reaches {goals.target.metric}; those that cannot be first end"
         least = 0 if goals.are_final else sum(sizes)

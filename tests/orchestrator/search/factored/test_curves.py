@@ -10,8 +10,8 @@ import pytest
 
 from orchestrator.kernel.problem import Key
 from orchestrator.metrics import Objective, at_most, maximize, minimize
-from orchestrator.search.factored.curves import near_front, rungs, survivors, unbeaten
-from orchestrator.search.factored.factors import Goals, Group
+from orchestrator.search.factored.curves import near_front, rungs, survivors
+from orchestrator.search.factored.factors import Goals
 from orchestrator.search.factored.findings import TIES_FROM, Curve, Findings, looks
 from orchestrator.search.factored.speeds import Speeds
 from tests.orchestrator.search.factored import simulated
@@ -61,39 +61,6 @@ def test_a_curve_that_was_trained_further_has_no_lead_by_that() -> None:
     known = curves((0.5,), (0.6,), (0.6,), (0.6,))
     known[0].seen(9, (0.97,))
     assert survivors(findings(), known, kept=(), epochs=1) == known[1:]
-
-    of_two, left = two_groups(500.0, 0.85)
-    (best,), (worse,) = left.values()
-    best.history = [(3, (0.84,)), (9, (0.9,))]
-    worse.history = [(3, (0.85,))]
-    assert list(unbeaten(of_two, left, kept=(), epochs=3).values()) == list(left.values())
-
-
-def two_groups(speed: float, figure: float) -> tuple[Findings, dict[Group, list[Curve]]]:
-    """A first group of speed 1,000 and accuracy 0.9, and a second one."""
-    known = findings()
-    one, other, *_ = known.factors.groups
-    for group, rate in ((one, 1000.0), (other, speed)):
-        known.speeds.add(group.settings[0], completed(samples_per_s=rate))
-    best, worse = curves((0.9,), (figure,))
-    return known, {one: [best], other: [worse]}
-
-
-@pytest.mark.parametrize(
-    ("speed", "figure", "is_left"),
-    [(500.0, 0.85, False), (950.0, 0.85, True), (500.0, 0.895, True), (2000.0, 0.5, True)],
-)
-def test_a_group_is_left_only_where_another_one_surely_beats_it_in_both(
-    speed: float, figure: float, is_left: bool
-) -> None:
-    known, left = two_groups(speed, figure)
-    after = list(unbeaten(known, left, kept=(), epochs=1).values())
-    assert after == [
-        curves_ if i == 0 or is_left else [] for i, curves_ in enumerate(left.values())
-    ]
-    assert list(
-        unbeaten(known, left, kept=after[0] + list(left.values())[1], epochs=1).values()
-    ) == list(left.values())
 
 
 @pytest.mark.parametrize(
