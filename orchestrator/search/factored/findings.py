@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
@@ -20,8 +21,11 @@ from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialS
 LEVEL: Final = 0.05
 """Probability that a setting is dropped that is faster than the one picked, over the search."""
 
-SETTLING: Final = 1 / 3
-"""Probes that settle speeds, at most, as a share of those before."""
+SETTLING: Final = 1 / 10
+"""Time of the probes that settle speeds, at most, as a share of what the trainings took."""
+
+SETTLING_OF_PROBES: Final = 1 / 3
+"""The same as a share of what the probes before took, where that is more."""
 
 TIES_FROM: Final = 4
 """Probes of a setting from which on equal speeds are taken for a tie."""
@@ -88,10 +92,12 @@ class Findings:
         self.fingerprints: dict[Key, Fingerprint] = {}
         self.notes: list[str] = []
         self.samples_per_epoch = 0.0
+        self.spent_s = defaultdict[Stage, float](float)
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
         """Take the result of a trial."""
         key = key_of(self.problem, trial.config)
+        self.spent_s[trial.stage] += result.wall_s or 0.0
         if trial.stage is Stage.PROBE:
             self.speeds.add(self.factors.setting_of(key), result)
             if trial.repeat == 0 and result.state is TrialState.COMPLETED:
@@ -248,7 +254,8 @@ def settle_speeds(
     """Probe the fastest settings of the groups that matter, until their speeds are known.
 
     Each round doubles the probes of a group's fastest setting and of those within chance of it,
-    until their standard errors are below the tie margin.
+    until their standard errors are below the tie margin. They take no more than their share of the
+    time of the trainings, or of the probes before.
 
     Args:
         findings: What is known.
@@ -258,7 +265,9 @@ def settle_speeds(
     if not findings.factors.has_choice:
         return
     speeds, settings = findings.speeds, [s for g in findings.factors.groups for s in g.settings]
-    left = math.ceil(SETTLING * sum(map(speeds.num_asked, settings)))
+    probed_s = findings.spent_s[Stage.PROBE] or math.inf
+    share = max(SETTLING_OF_PROBES, SETTLING * findings.spent_s[Stage.TRAIN] / probed_s)
+    left = math.ceil(share * sum(map(speeds.num_asked, settings)))
     for number in itertools.count():
         asked: list[Proposal] = []
         for group, setting in _in_question(findings, list(dict.fromkeys(groups()))):

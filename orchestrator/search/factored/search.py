@@ -25,6 +25,7 @@ from orchestrator.search.factored.curves import (
 from orchestrator.search.factored.factors import Factors, Goals, Group
 from orchestrator.search.factored.findings import (
     SETTLING,
+    SETTLING_OF_PROBES,
     Curve,
     Findings,
     look,
@@ -246,10 +247,14 @@ def _planned(spec: Factored, problem: SearchProblem) -> Iterator[PlannedStage]:
     sizes = [max(round(size * share), 1) for size in curves]
     if factors.has_choice:
         num = factors.num_settings
+        settling = (
+            SETTLING_OF_PROBES * num * spec.probes,
+            SETTLING * sum(sizes) * seeds / PROBE_SHARE,
+        )
         yield PlannedStage(
             name="probe",
             least=num,
-            most=math.ceil((1 + SETTLING) * num * spec.probes),
+            most=num * spec.probes + math.ceil(max(settling)),
             share_of_trial=PROBE_SHARE,
             isolated=True,
             text="each setting until its speed is known, the slower ones of a group left on the "
