@@ -67,6 +67,9 @@ class OwnSearch(Search):
         self._search = search
         self._problem = problem
         self._num_out = 0
+        self._proposed: set[str] = set()
+        self._has_noted = False
+        self._notes: list[str] = []
         self.extends = search.extends
 
     def ask(self) -> Proposal | Pause | None:
@@ -103,7 +106,8 @@ class OwnSearch(Search):
 
     def notes(self) -> list[str]:
         """Return the search's notes that were not returned yet."""
-        return list(self._call("notes"))
+        notes, self._notes = self._notes, []
+        return [*notes, *self._call("notes")]
 
     def _call(self, method: str, *arguments: object) -> Any:  # noqa: ANN401 - as the user's own has it
         with _calling(self._search, method):
@@ -118,7 +122,21 @@ class OwnSearch(Search):
         if (outside := outside_of(self._problem, config)) is not None:
             what, allowed = outside
             raise _refused(self._search, "ask", f"proposes {what}", allowed)
-        return replace(proposal, config=config)
+        proposal = replace(proposal, config=config)
+        self._note_again(proposal)
+        return proposal
+
+    def _note_again(self, proposal: Proposal) -> None:
+        """Note the first proposal that was made before: it is no further run."""
+        what = repr(replace(proposal, config=self._problem.canonical(proposal.config)))
+        if what in self._proposed and not self._has_noted:
+            self._has_noted = True
+            varied = " ".join(f"{name}={proposal.config[name]}" for name in self._problem.domains)
+            self._notes.append(
+                f"{type(self._search).__name__} proposes {varied} again: the result is that of the "
+                "first time, here and wherever it does so; another repeat makes another run"
+            )
+        self._proposed.add(what)
 
 
 def outside_of(problem: SearchProblem, config: Mapping[str, Any]) -> tuple[str, str] | None:

@@ -117,6 +117,16 @@ def test_an_answer_that_is_none_is_refused(answer: object) -> None:
     assert refused.hint == "allowed: a Proposal, WAIT or None"
 
 
+def test_a_config_that_is_proposed_twice_is_said_once() -> None:
+    search = own(ask=proposing({}))
+    for number in range(3):
+        assert isinstance(search.ask(), Proposal)
+        assert len(search.notes()) == (number == 1)
+    repeats = iter(range(3))
+    search = own(ask=lambda at: proposing({}, repeat=next(repeats))(at))
+    assert [search.ask() and search.notes() for _ in range(3)] == [[], [], []]
+
+
 def test_waiting_is_for_a_trial_that_runs() -> None:
     answers: list[Any] = [proposing({})(problem()), WAIT, WAIT]
     search = own(ask=lambda _: answers.pop(0))
