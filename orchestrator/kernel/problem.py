@@ -106,6 +106,7 @@ class Candidates:
         num_combinations: Combinations, before any was left out.
         num_merged: Combinations with the same canonical form as an earlier one.
         num_excluded: Distinct configs that the sweep's own constraints exclude.
+        num_unseen: Others that a limited search did not draw.
         baseline_added: True if the baseline is not itself one of the combinations.
     """
 
@@ -114,6 +115,7 @@ class Candidates:
     num_combinations: int = 0
     num_merged: int = 0
     num_excluded: int = 0
+    num_unseen: int = 0
     baseline_added: bool = True
     _seen: set[Key] = field(default_factory=set, init=False, repr=False)
 

@@ -16,10 +16,11 @@ from msgspec import Meta
 
 from orchestrator.errors import SweepFileError, refuse
 from orchestrator.field_types import shown, wrong_fields
+from orchestrator.formats import counted
 from orchestrator.kernel.problem import Candidates, Key, SearchProblem, config_of, key_of
 from orchestrator.kernel.search import Pause, Proposal, Search, SearchSpec
 from orchestrator.locations import caller
-from orchestrator.space.domains import Choice
+from orchestrator.space.domains import Choice, Domain, Interval
 from orchestrator.trial import Trial, TrialResult, TrialState
 
 MOST: Final = 1_000_000
@@ -66,6 +67,7 @@ class Grid(SearchSpec):
         candidates = Candidates.of(problem, self.combinations(problem))
         if self.trials is not None and self.trials < len(candidates.keys):
             rng = random.Random(f"grid of {problem.seed}")
+            candidates.num_unseen = len(candidates.keys) - self.trials
             candidates.keys[1:] = rng.sample(candidates.keys[1:], self.trials - 1)
         return candidates
 
@@ -92,6 +94,27 @@ def combinations(problem: SearchProblem, points: int) -> Iterator[dict[str, Any]
         )
     for row in product(*values):
         yield {**problem.base, **dict(zip(problem.domains, row, strict=True))}
+
+
+def spacing(domain: Domain, points: int) -> str:
+    """Return how far apart the points of an interval lie; empty where nothing lies between."""
+    if type(domain) is not Interval or domain.every_value(points) is not None:
+        return ""
+    low, high = domain.low, domain.high
+    if points == 1:
+        return "1 point, the middle"
+    if domain.mean is not None:
+        return f"{points} points, quantiles"
+    if domain.log:
+        return f"{points} points, each {(high / low) ** (1 / (points - 1)):.3g} times the last"
+    return f"{points} points, {(high - low) / (points - 1):.3g} apart"
+
+
+def coarse(problem: SearchProblem, points: int) -> Iterator[str]:
+    """Yield a note on each knob that varies over an interval of which points alone are tried."""
+    for name, domain in problem.domains.items():
+        if text := spacing(domain, points):
+            yield f"{name}: {text}: what lies between is not looked at, points= takes more"
 
 
 def every_combination(problem: SearchProblem) -> Iterator[dict[str, Any]] | None:
@@ -127,7 +150,12 @@ class Rounds(Search):
 
     def __init__(self, spec: Grid | Random, problem: SearchProblem) -> None:
         self._spec, self._problem = spec, problem
-        self._keys = spec.candidates(problem).keys
+        candidates = spec.candidates(problem)
+        self._keys = candidates.keys
+        self._notes = list(coarse(problem, spec.points)) if isinstance(spec, Grid) else []
+        if unseen := candidates.num_unseen:
+            all_of_them = counted(len(self._keys) + unseen, "config")
+            self._notes.append(f"{unseen:,} of {all_of_them} of the grid are not looked at")
         self._infeasible: set[Key] = set()
         self._left: Iterator[tuple[Key, int]] = self._rounds("", list(self._keys), num_first=1)
 
@@ -143,6 +171,11 @@ class Rounds(Search):
         """Remember the configs that cannot run."""
         if result.state is TrialState.INFEASIBLE:
             self._infeasible.add(key_of(self._problem, trial.config))
+
+    def notes(self) -> list[str]:
+        """Return the notes that were not returned yet."""
+        notes, self._notes = self._notes, []
+        return notes
 
     def extend(self, trials: int) -> None:
         """Continue to ``trials`` configs in all: those of the same search with that limit."""

@@ -20,6 +20,7 @@ from orchestrator.execution.placement import cap_note
 from orchestrator.formats import counted, duration, percent
 from orchestrator.kernel.events import Finished
 from orchestrator.kernel.search import PlannedStage
+from orchestrator.search.grid import spacing
 from orchestrator.search.own import started
 from orchestrator.space.configs import domains_of, format_setting, knobs_of
 from orchestrator.sweep.problem import search_problem
@@ -139,7 +140,9 @@ def _varied(plan: Plan) -> Iterator[str]:
     domains, known = domains_of(plan.sweep.space), knobs_of(plan.sweep.trainable.config)
     for name, domain in domains.items():
         unit = f" {known[name].unit}" if known[name].unit else ""
-        yield f"{name}: {domain}{unit} [{known[name].role}]"
+        points = getattr(plan.sweep.search, "points", None)
+        apart = spacing(domain, points) if isinstance(points, int) else ""
+        yield f"{name}: {domain}{unit} [{known[name].role}]{f': {apart}' if apart else ''}"
     if not domains:
         yield "nothing: one config and the baseline"
 
@@ -213,6 +216,8 @@ def _left_out(plan: Plan) -> Iterator[str]:
         yield f"merged as the same: {candidates.num_merged:,} of {total}"
     if candidates.num_excluded:
         yield f"excluded by the sweep's constraints: {counted(candidates.num_excluded, 'config')}"
+    if candidates.num_unseen:
+        yield f"not looked at: {counted(candidates.num_unseen, 'other config')} of the grid"
     if plan.cannot_run:
         what_then = "one row each, not run" if plan.exact else "not run if chosen"
         yield f"cannot run here: {counted(num_infeasible, 'config')}, {what_then}"

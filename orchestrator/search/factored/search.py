@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from orchestrator.formats import counted
 from orchestrator.kernel.problem import Candidates, Key, SearchProblem
 from orchestrator.kernel.search import WAIT, Pause, PlannedStage, Proposal, Search, SearchSpec
 from orchestrator.metrics import Objective
@@ -33,7 +34,7 @@ from orchestrator.search.factored.findings import (
     settle_speeds,
 )
 from orchestrator.search.factored.roles import SEEDS, check_baseline, check_learning, check_systems
-from orchestrator.search.grid import Count, combinations, require_types
+from orchestrator.search.grid import Count, coarse, combinations, require_types
 from orchestrator.space.knob import Role
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
 
@@ -118,6 +119,7 @@ class FactoredSearch(Search):
         self._spec = spec
         self._problem = factors.problem
         self._findings = Findings(factors, num_looks=len(looks(spec.probes)))
+        self._findings.notes += coarse(self._problem, spec.points)
         self.probe_budget = _of_speed_alone(self._problem.budget, spec.probe_steps)
         self.confirm_budget = _of_speed_alone(self._problem.budget, spec.confirm_steps)
         self._assigned: list[tuple[Group, Key]] = []
@@ -149,6 +151,18 @@ class FactoredSearch(Search):
         if self._racing is None or curve.epochs >= self._problem.budget.epochs:
             return False
         return self._racing.is_ended(curve)
+
+    def cut(self) -> None:
+        """Note what a budget leaves out."""
+        findings, groups = self._findings, self._findings.factors.groups
+        settings = {setting for group in groups for setting in group.settings}
+        known = sum(findings.speeds.num_runs(setting) > 0 for setting in settings)
+        whole = sum(curve.is_over and not repeat for (_, repeat), curve in findings.curves.items())
+        of_settings = counted(len(settings), "setting")
+        of_curves = counted(sum(len(group.curves) for group in groups), "curve")
+        findings.notes.append(
+            f"cut short: {known} of {of_settings} have a speed, {whole} of {of_curves} are whole"
+        )
 
     def notes(self) -> list[str]:
         """Return the notes that were not handed out yet."""
@@ -206,6 +220,8 @@ class FactoredSearch(Search):
         limit = self._spec.trials
         if limit is not None and limit < len(assigned):
             rng = random.Random(f"factored of {self._problem.seed}")
+            left, of = len(assigned) - limit, counted(len(assigned), "curve")
+            findings.notes.append(f"{left:,} of {of} are not looked at: trials={limit:,}")
             assigned[1:] = rng.sample(assigned[1:], limit - 1)
         return assigned
 
@@ -264,13 +280,13 @@ def _planned(spec: Factored, problem: SearchProblem) -> Iterator[PlannedStage]:
         if goals.learned:
             text = "the baseline with its own setting, whole, and further seeds where it differs"
             yield PlannedStage(name="train", least=0, most=2 * SEEDS[-1], text=text)
-    kept = share_kept(goals, has_choice=factors.has_choice)
+    kept, unseen = share_kept(goals, has_choice=factors.has_choice), sum(curves) - sum(sizes)
     if goals.is_best_all:
-        yield from _rungs([sum(sizes)], budget, kept, "the better third of all curves")
+        yield from _rungs([sum(sizes)], unseen, budget, kept, "the better third of all curves")
     elif goals.are_final:
         who = "two thirds of each group and what is within noise"
         who = who if factors.has_choice else "third of each group"
-        yield from _rungs(sizes, budget, kept, f"the better {who}")
+        yield from _rungs(sizes, unseen, budget, kept, f"the better {who}")
     if goals.target is not None:
         text = f"until one reaches {goals.target.metric}; those that cannot be first end"
         least = 0 if goals.are_final else sum(sizes)
@@ -281,16 +297,18 @@ def _planned(spec: Factored, problem: SearchProblem) -> Iterator[PlannedStage]:
         yield PlannedStage(name="seeds", least=min(seeds - 1, most), most=most, text=text)
 
 
-def _rungs(sizes: list[int], budget: Budget, kept: float, who: str) -> Iterator[PlannedStage]:
-    at, trained = rungs(budget.epochs, has_steps=budget.steps is not None), 0
-    left = sizes
-    for number, epochs in enumerate(at):
-        text = f"curves until {epochs} of {budget.epochs} epochs"
+def _rungs(
+    sizes: list[int], unseen: int, budget: Budget, kept: float, who: str
+) -> Iterator[PlannedStage]:
+    left, trained = sizes, 0
+    others = f"; {counted(unseen, 'other')} are not looked at" if unseen else ""
+    for epochs in rungs(budget.epochs, has_steps=budget.steps is not None):
         yield PlannedStage(
             name="train",
             least=sum(left),
             most=sum(sizes),
             share_of_trial=(epochs - trained) / budget.epochs,
-            text=f"{text}, {who}" if number else text,
+            text=f"curves until {epochs} of {budget.epochs} epochs"
+            + (f", {who}" if trained else others),
         )
         left, trained = [math.ceil(kept * size - 1e-9) for size in left], epochs

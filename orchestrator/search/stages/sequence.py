@@ -150,6 +150,8 @@ class Stages(Search):
         """Ask from here on only the phases that are asked after a cut."""
         if self._cut_at is None:
             self._cut_at = self._current
+            for phase in self._phases[self._current : self._current + 1]:
+                phase.cut()
 
     def skip(self, trial: Trial) -> None:
         """Wait no longer for a trial: it is not run in this process."""
@@ -236,6 +238,11 @@ class Searching(Phase):
         if self._left is not None and result.state is TrialState.INFEASIBLE:
             self._left += trial.stage is Stage.TRAIN
         self._search.tell(trial, result)
+
+    def cut(self) -> None:
+        """Take the search's notes on what is left out."""
+        self._search.cut()
+        self.ledger.notes += self._search.notes()
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
         """Return True where the search stops the trial, or a rung ends it."""
