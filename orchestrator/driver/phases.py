@@ -50,8 +50,8 @@ def make_phases(
     """
     rigor, phases = sweep.rigor, list[Phase]()
     ending = None if sweep.stopping is None else sweep.stopping.start(problem)
-    allowance = CONFIRM_SHARE if isinstance(sweep.search, Factored) else None
-    if allowance is not None:
+    factored = sweep.search if isinstance(sweep.search, Factored) else None
+    if factored is not None:
         phases.append(Searching(search))
     else:
         # Co-located trials may slow each other down.
@@ -73,6 +73,7 @@ def make_phases(
             repeating = Repeating(runs=rigor.repeats, max_runs=rigor.max_repeats, judge=judge)
             phases.append(repeating)
     if rigor.confirm:
+        share, least_s = (1.0, 0.0) if factored is None else factored.of_confirm_run
         phases.append(
             Confirming(
                 analyses=InterimAnalyses(first=rigor.confirm, last=rigor.max_confirm),
@@ -80,8 +81,9 @@ def make_phases(
                 finalists=rigor.finalists,
                 may_interleave=may_interleave if rigor.interleaved else None,
                 budget=search.confirm_budget if isinstance(search, FactoredSearch) else None,
-                share=getattr(sweep.search, "confirm_share", 1.0),
-                allowance=allowance,
+                share=share,
+                least_s=least_s,
+                allowance=None if factored is None else CONFIRM_SHARE,
             )
         )
     return phases

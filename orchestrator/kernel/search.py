@@ -97,6 +97,7 @@ class PlannedStage:
         most: Most trials of it; None without a limit.
         share_of_trial: Longest time of a trial, as a fraction of a whole training's.
         least_share: Shortest time, likewise; None: the same.
+        least_s: Seconds that a trial takes at least, however short a whole training is.
         isolated: True if they run one at a time.
         text: Meaning, one line of plain text without the numbers of trials.
         lines: Lines of the plan in place of one made of the numbers and ``text``.
@@ -108,6 +109,7 @@ class PlannedStage:
     most: int | None
     share_of_trial: float = 1.0
     least_share: float | None = None
+    least_s: float = 0.0
     isolated: bool = False
     text: str = ""
     lines: Sequence[str] = ()

@@ -84,6 +84,10 @@ class Plan:
         """Return the seconds of a trial: of earlier ones, else as stated, else None."""
         return median(self.earlier_s) if self.earlier_s else self.stated_s
 
+    def share_of(self, stage: PlannedStage, share: float) -> float:
+        """Return a share of a whole training, at least what the stage's least seconds are of it."""
+        return max(share, min(stage.least_s / self.trial_s, 1.0)) if self.trial_s else share
+
 
 def make_plan(
     sweep: Sweep[Any],
@@ -245,6 +249,7 @@ def most(plan: Plan, stages: Sequence[PlannedStage] | None = None) -> Total | No
 def _total(plan: Plan, parts: Sequence[tuple[PlannedStage, int, float]]) -> Total:
     """Return the total of stages, each with its number of trials and their share of a training."""
     trials, amount = sum(num for _, num, _ in parts), None
+    parts = [(stage, num, plan.share_of(stage, share)) for stage, num, share in parts]
     trainings = sum(num * share for _, num, share in parts)
     if plan.trial_s is not None:
         rounds = sum(

@@ -153,7 +153,7 @@ def _search(plan: Plan) -> dict[str, list[str]]:
         return {"train": list(_train(plan))}
     lines: dict[str, list[str]] = {}
     for stage in plan.searched:
-        lines.setdefault(stage.name, []).append(_stage(stage))
+        lines.setdefault(stage.name, []).append(_stage(plan, stage))
     return {**lines, "": [*_of_grid(plan), *_left_out(plan)]}
 
 
@@ -176,9 +176,9 @@ def _around(plan: Plan) -> dict[str, list[str]]:
     return lines if plan.confirm else lines | {"confirm": [_NO_CLAIM]}
 
 
-def _stage(stage: PlannedStage) -> str:
+def _stage(plan: Plan, stage: PlannedStage) -> str:
     isolated = ", one at a time and isolated" if stage.isolated else ""
-    share = stage.share_of_trial
+    share = plan.share_of(stage, stage.share_of_trial)
     each = f", each about {percent(share)} of a whole training" if share < 1 else ""
     text = f": {stage.text}" if stage.text else ""
     return f"{_trials(stage.least, stage.most)}{isolated}{each}{text}"

@@ -44,6 +44,10 @@ SLACK = 0.1
 PROBE_SHARE = 0.05
 """Time of a probe over a whole training's, for want of a measured one."""
 
+PROBE_S = 2.0
+"""Seconds of a probe at least: its process, its data and 96 steps; 1.8 s of LeNet, 2.7 s of
+GraphSAGE on two cores."""
+
 
 @dataclass(frozen=True)
 class Factored(SearchSpec):
@@ -99,9 +103,10 @@ class Factored(SearchSpec):
         return tuple(_planned(self, problem))
 
     @property
-    def confirm_share(self) -> float:
-        """Time of a confirm run that is compared over a whole training's, as far as is known."""
-        return min(PROBE_SHARE * self.confirm_steps / self.probe_steps, 1.0)
+    def of_confirm_run(self) -> tuple[float, float]:
+        """Time of a confirm run that is compared: over a whole training's, and seconds at least."""
+        probes = self.confirm_steps / self.probe_steps
+        return min(PROBE_SHARE * probes, 1.0), PROBE_S * probes
 
 
 class FactoredSearch(Search):
@@ -272,6 +277,7 @@ def _planned(spec: Factored, problem: SearchProblem) -> Iterator[PlannedStage]:
             least=num,
             most=num * spec.probes + math.ceil(max(settling)),
             share_of_trial=PROBE_SHARE,
+            least_s=PROBE_S,
             isolated=True,
             text="each setting until its speed is known, the slower ones of a group left on the "
             "way",

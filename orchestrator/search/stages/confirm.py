@@ -46,6 +46,7 @@ class Confirming(Phase):
         may_interleave: Returns True if these configs may be interleaved. None: they never are.
         budget: Of the runs that are compared. Default: a whole training. The test run is whole.
         share: Time of such a run, as a fraction of a whole training's, as far as is known.
+        least_s: Seconds of such a run at least, likewise.
         allowance: Most core-time of confirm runs, as a share of the core-time of all runs before
             them. Rounds beyond the first analysis end where there is no room for another one and
             the test run. Default: no limit.
@@ -57,6 +58,7 @@ class Confirming(Phase):
     may_interleave: MayInterleave | None = None
     budget: Budget | None = None
     share: float = 1.0
+    least_s: float = 0.0
     allowance: float | None = None
     _configs: Sequence[Config] = field(default=(), init=False)
 
@@ -87,8 +89,8 @@ class Confirming(Phase):
                 more.append(f"up to {last} runs each while they do not decide")
             lines.append(f"up to {most + 1}: {', and '.join(more)}")
         compared = PlannedStage(
-            name="confirm", least=least, most=most, share_of_trial=self.share, isolated=True,
-            lines=lines, stage=Stage.CONFIRM,
+            name="confirm", least=least, most=most, share_of_trial=self.share,
+            least_s=self.least_s, isolated=True, lines=lines, stage=Stage.CONFIRM,
         )  # fmt: skip
         tested = replace(compared, least=1, most=1, share_of_trial=1.0, lines=())
         return [compared, tested]

@@ -67,12 +67,23 @@ def test_a_factored_search_confirms_in_short_runs() -> None:
 
     made = thirteen(search=Known(probe_steps=96, confirm_steps=384))
     low, high = least(made), most(made)
-    # 2 probes and 1 training; 6 runs four times as long as a probe, and the test run
+    # 2 probes and 1 training; 6 runs four times as long as the least probe, and the test run
     assert low.trials == 3 + 7
-    assert low.amount.time_s == pytest.approx(2 * 0.5 + 6 * 2.0 + 2 * 10.0)
+    assert low.amount.time_s == pytest.approx(2 * 0.5 + 6 * 8.0 + 2 * 10.0)
     # 8 probes, 2 trainings, 39 such runs and the test run
     assert high.trials == 10 + 40
-    assert high.amount.time_s == pytest.approx(8 * 0.5 + 39 * 2.0 + (2 + 1) * 10.0)
+    assert high.amount.time_s == pytest.approx(8 * 0.5 + 39 * 8.0 + (2 + 1) * 10.0)
+
+
+@pytest.mark.parametrize(("trial_s", "least_s"), [(1.0, 1.0), (10.0, 2.0), (100.0, 5.0)])
+def test_a_probe_takes_its_least_seconds_however_short_a_training_is(
+    trial_s: float, least_s: float
+) -> None:
+    space = Config(workers=THIRTEEN, prefetch=2)
+    made = plan(space=space, search=Factored(), trial_s={"": trial_s}, confirm=0)
+    probes = made.searched[0]
+    low = least(made, [probes])
+    assert low.amount.time_s == pytest.approx(probes.least * least_s)
 
 
 def test_trials_that_are_stopped_early_take_less_at_least() -> None:
