@@ -9,13 +9,21 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.kernel.problem import Key
+from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import Objective, at_most, maximize, minimize
 from orchestrator.search.factored.curves import near_front, rungs, survivors
 from orchestrator.search.factored.factors import Goals
-from orchestrator.search.factored.findings import TIES_FROM, Curve, Findings, looks
+from orchestrator.search.factored.findings import (
+    TIES_FROM,
+    Curve,
+    Findings,
+    looks,
+    settle_speeds,
+)
 from orchestrator.search.factored.speeds import Speeds
+from orchestrator.trial import Budget, Stage
 from tests.orchestrator.search.factored import simulated
-from tests.orchestrator.search.playing import completed
+from tests.orchestrator.search.playing import completed, trial_of
 
 
 @pytest.mark.parametrize(
@@ -87,6 +95,29 @@ def test_half_a_tolerance_below_a_faster_one_is_within_noise(
         curve.seen(9, tuple(figures))
         curve.is_over = True
     assert near_front(known, assigned) == [assigned[i] for i in near]
+
+
+@pytest.mark.parametrize(("trained_s", "least", "most"), [(0.0, 12, 12), (3600.0, 100, 360)])
+def test_probes_that_settle_speeds_take_their_share_of_the_time(
+    trained_s: float, least: int, most: int
+) -> None:
+    """All 36 settings are equally fast and were probed for a second each."""
+    known, rng, num = findings(), random.Random(0), 0
+    known.spent_s[Stage.TRAIN] = trained_s
+
+    def probe(proposal: Proposal) -> None:
+        rate = 1000 * math.exp(rng.gauss(0, 0.08))
+        known.tell(trial_of(proposal), completed(samples_per_s=rate))
+
+    for group in known.factors.groups:
+        for setting in group.settings:
+            config = known.config(group.to_probe(setting))
+            probe(Proposal(config=config, budget=Budget(epochs=9), stage=Stage.PROBE))
+    for batch in settle_speeds(known, lambda: known.factors.groups, Budget(epochs=9)):
+        num += len(batch)
+        for proposal in batch:
+            probe(proposal)
+    assert least <= num <= most
 
 
 A, B, C = ("a",), ("b",), ("c",)
