@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import heapq
 import random
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from typing import Any, Final
 
 import numpy as np
@@ -35,9 +35,9 @@ MAX_ATTEMPTS: Final = 10
 finite space the first such suggestion is enough, since the nearest new config takes its place. On
 a space of 2,160 configs TPE so finds more of the front than with more attempts."""
 
-SPREAD: Final = 4
-"""Later runs of a config lie at random among the runs of so many configs: a drift of the machine
-meets all of these alike, and the sampler does not wait much longer for the config's result."""
+TOGETHER: Final = 4
+"""Configs that run in rounds if each runs several times: a drift of the machine meets all of them
+alike, and the sampler does not wait much longer for their results."""
 
 _SAME: Final = 1e-9
 """Distances that differ by less are the same, but for rounding."""
@@ -49,28 +49,12 @@ Suggestion = tuple[Mapping[str, Any], optuna.Trial | None]
 """A config, and Optuna's trial of it, or None for a baseline that lies outside the space."""
 
 
-@dataclass(kw_only=True)
-class _Asked:
-    """A config that was asked for, and the results of its runs.
-
-    Attributes:
-        trial: Optuna's own trial, or None for a baseline that lies outside the space.
-        num_open: Runs that are still to be asked for or to end.
-        results: Results of the others.
-    """
-
-    trial: optuna.Trial | None
-    num_open: int
-    results: list[TrialResult] = field(default_factory=list)
-
-
 class OptunaSearch(Search):
     """A search that asks for what a sampler suggests, and gives it the mean over repeats.
 
     The baseline comes first, then the best configs of earlier runs, then what the sampler
-    suggests. The first run of each config is asked for as it is suggested, the others at random
-    places among the runs of those that follow. No config is suggested twice: where the sampler
-    suggests nothing new, the nearest new config takes its place, or one drawn at random.
+    suggests. No config is suggested twice: where the sampler suggests nothing new, the nearest new
+    config takes its place, or one drawn at random.
 
     Args:
         problem: The space, objectives and seed.
@@ -89,44 +73,37 @@ class OptunaSearch(Search):
         self._told = ToldStudy(problem.objectives, sampler)
         self.study = self._told.study
         self._space = {name: distribution(d) for name, d in problem.domains.items()}
-        self._asked: dict[Key, _Asked] = {}
+        self._asked: dict[Key, optuna.Trial | None] = {}
+        self._results = defaultdict[Key, list[TrialResult]](list)
+        self._num_open = Counter[Key]()  # runs that are due or out
+        self._due: list[Proposal] = []
         self._excluded: set[Key] = set()
         rng = random.Random(f"optuna of {problem.seed}")
         self._unasked = Unasked(problem, lambda key: key in self._asked, rng)
-        self._places = random.Random(f"repeats of {problem.seed}")
-        self._num_runs = 0
-        self._later: list[tuple[int, int, Key, Proposal]] = []  # a heap by place, then by age
+        self._order = random.Random(f"repeats of {problem.seed}")
         for earlier in problem.earlier:
             varied = varied_within(problem, earlier.config)
             if varied is not None:
                 self._conclude(self._enqueued(varied), earlier.results)
         self._earlier = self.study.get_trials(states=[optuna.trial.TrialState.COMPLETE])
         self._suggestions = self._all_suggestions()
-        self._used_up = False
 
     def ask(self) -> Proposal | Pause | None:
-        """Return a repeat that is due, or else a new config; None at the end."""
-        is_due = bool(self._later) and self._later[0][0] <= self._num_runs
-        if not is_due and not self._used_up and len(self._asked) < self._num_trials:
-            self._ask_for_new()
-        if not self._later:
-            return None
-        self._num_runs += 1
-        return heapq.heappop(self._later)[-1]
+        """Return the next run; None at the end."""
+        self._due = self._due or self._next_runs()
+        return self._due.pop(0) if self._due else None
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
         """Tell the study once all runs of the config have ended."""
         key = key_of(self._problem, trial.config)
-        asked = self._asked[key]
-        asked.results.append(result)
-        asked.num_open -= 1
+        self._results[key].append(result)
+        self._num_open[key] -= 1
         if result.state is TrialState.INFEASIBLE:  # it would be so again
-            left = [entry for entry in self._later if entry[2] != key]
-            asked.num_open -= len(self._later) - len(left)
-            heapq.heapify(left)
-            self._later = left
-        if asked.num_open == 0:
-            self._conclude(asked.trial, asked.results)
+            left = [each for each in self._due if key_of(self._problem, each.config) != key]
+            self._num_open[key] -= len(self._due) - len(left)
+            self._due = left
+        if self._num_open[key] == 0:
+            self._conclude(self._asked[key], self._results[key])
 
     def _conclude(self, trial: optuna.Trial | None, results: Sequence[TrialResult]) -> None:
         if trial is not None:
@@ -138,20 +115,21 @@ class OptunaSearch(Search):
 
     # -- asking
 
-    def _ask_for_new(self) -> None:
-        suggestion = next(self._suggestions, None)
-        if suggestion is None:
-            self._used_up = True
-            return
-        config, trial = suggestion
-        key, repeats = key_of(self._problem, config), self._problem.repeats
-        self._asked[key] = _Asked(trial=trial, num_open=repeats)
-        span = SPREAD * repeats
-        later = sorted(self._places.randint(1, span) for _ in range(repeats - 1))
-        for repeat, ahead in enumerate([0, *later]):
-            proposal = Proposal(config=config, budget=self._problem.budget, repeat=repeat)
-            item = (self._num_runs + ahead, len(self._asked) * repeats + repeat, key, proposal)
-            heapq.heappush(self._later, item)
+    def _next_runs(self) -> list[Proposal]:
+        """Return the runs of new configs, round by round; none at the end."""
+        repeats, budget = self._problem.repeats, self._problem.budget
+        most = min(TOGETHER if repeats > 1 else 1, self._num_trials - len(self._asked))
+        configs = []
+        for config, trial in islice(self._suggestions, max(most, 0)):
+            key = key_of(self._problem, config)
+            self._asked[key], self._num_open[key] = trial, repeats
+            configs.append(config)
+        orders = [configs, *(self._order.sample(configs, len(configs)) for _ in range(1, repeats))]
+        return [
+            Proposal(config=config, budget=budget, repeat=repeat)
+            for repeat, order in enumerate(orders)
+            for config in order
+        ]
 
     def _all_suggestions(self) -> Iterator[Suggestion]:
         """Yield new configs until none is left, each found when it is asked for."""
