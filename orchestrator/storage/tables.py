@@ -72,10 +72,9 @@ def typed(rows: pd.DataFrame, dtypes: Mapping[str, str]) -> pd.DataFrame:
 
     Cells may be values of their type, or the text that MLflow keeps of them.
     """
+    empty = {kind: pd.Series(None, index=rows.index, dtype=kind) for kind in {*dtypes.values()}}
     columns = {
-        name: _CONVERT[kind](rows[name])
-        if name in rows
-        else pd.Series(None, index=rows.index, dtype=kind)
+        name: _CONVERT[kind](rows[name]) if name in rows else empty[kind]
         for name, kind in dtypes.items()
     }
     return pd.DataFrame(columns, index=rows.index)
@@ -224,15 +223,19 @@ def _whole(cells: pd.Series[Any]) -> pd.Series[Any]:
     return cells.where(cells.isna() | (cells % 1 == 0)).astype("Int64")
 
 
-def _finite(cells: pd.Series[Any]) -> pd.Series[Any]:
-    """Return the cells, infinite ones as not known: no page or store takes them."""
-    return cells.where(np.isfinite(cells))
+def _figures(cells: pd.Series[Any]) -> pd.Series[Any]:
+    """Return the cells as numbers, infinite ones as not known: no page or store takes them."""
+    try:
+        numbers = cells.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):  # a text that is none
+        numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
+    return pd.Series(np.where(np.isfinite(numbers), numbers, np.nan), index=cells.index)
 
 
 _CONVERT: dict[str, Callable[[pd.Series[Any]], pd.Series[Any]]] = {
     "str": lambda cells: cells.map(str, na_action="ignore").astype("str"),
     "boolean": lambda cells: cells.map(_BOOLEANS).astype("boolean"),
     "Int64": lambda cells: _whole(pd.to_numeric(cells, errors="coerce")),
-    "float64": lambda cells: _finite(pd.to_numeric(cells, errors="coerce").astype("float64")),
+    "float64": _figures,
     TIME: lambda cells: pd.to_datetime(cells, utc=True, format="ISO8601").dt.as_unit("ms"),
 }
