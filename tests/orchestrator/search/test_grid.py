@@ -10,8 +10,8 @@ import pytest
 from orchestrator.errors import SweepFileError
 from orchestrator.kernel.problem import config_of, key_of, varied_within
 from orchestrator.kernel.search import Proposal, Search, SearchSpec
-from orchestrator.search import Grid, Random
-from orchestrator.space.domains import choice, integers, uniform
+from orchestrator.search import Factored, Grid, Random
+from orchestrator.space.domains import choice, integers, loguniform, normal, uniform
 from tests.orchestrator.search.playing import (
     Config,
     key,
@@ -50,6 +50,30 @@ def test_a_grid_that_is_too_large_is_refused_before_it_is_made() -> None:
         refused.value
     )
     assert "at most 1,000,000; draw some of them with search=Random(100)" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("domain", "said"),
+    [
+        (loguniform(0.01, 1), ["lr: 3 points, each 10 times the last: what lies between "]),
+        (uniform(0.5, 1), ["lr: 3 points, 0.25 apart: what lies between "]),
+        (normal(1, 0.1), ["lr: 3 points, quantiles: what lies between "]),
+        (choice(0.1, 0.9), []),
+        (integers(1, 3), []),
+    ],
+)
+@pytest.mark.parametrize("spec", [Grid(), Factored()])
+def test_values_between_the_points_of_an_interval_are_said(
+    spec: SearchSpec, domain: float, said: list[str]
+) -> None:
+    notes = spec.start(problem(space=Config(lr=domain))).notes()
+    assert [note[: len(text)] for note, text in zip(notes, said, strict=True)] == said
+
+
+def test_configs_that_a_limited_grid_leaves_out_are_said_once() -> None:
+    search = Grid(trials=2).start(six_configs())
+    assert search.notes() == ["4 of 6 configs of the grid are not looked at"]
+    assert search.notes() == []
 
 
 def extended(search: Search, trials: int) -> Search:

@@ -99,6 +99,14 @@ def test_a_plan_has_a_line_for_each_of_its_parts(
     assert [line for line in lines if not re.search(line, text)] == []
 
 
+def test_what_a_limited_grid_leaves_out_is_in_the_plan() -> None:
+    space = Config(lr=loguniform(0.01, 1), workers=choice(0, 2))
+    lines = "\n".join(plan_lines(plan(space=space, search=Grid(trials=4))))
+    assert "lr: loguniform(0.01, 1) [learning]: 3 points, each 10 times the last" in lines
+    assert "not looked at: 2 other configs of the grid" in lines
+    assert " points, " not in "\n".join(plan_lines(plan(space=space, search=Random(4))))
+
+
 def test_a_search_that_knows_its_stages_is_shown_beside_the_grid() -> None:
     lines = plan_lines(plan(search=Staged(), space=Config(workers=choice(0, 2, 4))))
     train = next(number for number, line in enumerate(lines) if line.startswith("probe "))

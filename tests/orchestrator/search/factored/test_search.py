@@ -8,11 +8,12 @@ from dataclasses import replace
 import pytest
 
 from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import Proposal
 from orchestrator.search import Factored
 from orchestrator.search.factored.search import FactoredSearch
 from orchestrator.trial import Stage, Trial
 from tests.orchestrator.search.factored.simulated import EPOCHS, SAMPLES, Machine, Truth, problem
-from tests.orchestrator.search.playing import asked_in, journalled, replay
+from tests.orchestrator.search.playing import asked_in, completed, journalled, replay, trial_of
 
 SEEDS = range(40)
 
@@ -83,6 +84,19 @@ def test_a_systems_knob_that_costs_accuracy_late_is_found(seed: int) -> None:
     assert search.roles == {**problem().roles, "workers": "both"}
     whole = [t for t in trials if t.stage is Stage.TRAIN and t.budget.pause_after is None]
     assert {t.config["workers"] for t in whole} == {0, 1, 2, 4, 8}, "the answer is composed anew"
+
+
+def test_a_search_that_is_cut_or_limited_says_what_it_has_not_looked_at() -> None:
+    search = Factored().start(problem())
+    for _ in range(5):
+        asked = search.ask()
+        assert isinstance(asked, Proposal)
+        search.tell(trial_of(asked), completed(samples_per_s=1.0))
+    search.cut()
+    assert search.notes() == ["cut short: 5 of 36 settings have a speed, 0 of 20 curves are whole"]
+    limited = Factored(trials=8).start(problem())
+    Machine(Truth(1), problem()).run(limited)
+    assert limited.notes() == ["12 of 20 curves are not looked at: trials=8"]
 
 
 def test_an_eighth_of_the_grid_will_do() -> None:
