@@ -14,10 +14,10 @@ from typing import Any
 
 from benchmarks.search import made, zeus
 from benchmarks.search.page import page_lines
-from benchmarks.search.recorded import LENET_200, recorded
+from benchmarks.search.recorded import LENET_200, LENET_LEARNING, recorded
 from benchmarks.search.rivals import RIVALS, cost_to_targets, grid_once
 from benchmarks.search.score import Scorer
-from benchmarks.search.truth import Draws, Truth
+from benchmarks.search.truth import MACHINE, Draws, Truth
 from benchmarks.simulation import play
 from orchestrator.analysis.columns import config_of
 from orchestrator.analysis.findings.findings import findings
@@ -25,7 +25,6 @@ from orchestrator.analysis.tables.load import load_run, write_tables
 from orchestrator.arguments import Parser
 from orchestrator.kernel.events import Asked, Event, Finished
 from orchestrator.kernel.journal import read_journal
-from orchestrator.machine import Machine, Node
 from orchestrator.storage.files import RunDirectory
 from orchestrator.trial import Stage
 
@@ -36,10 +35,10 @@ TRUTHS: dict[str, Callable[[], Truth]] = {
     "sage-long": partial(recorded, "sage-long"),
     "lenet": partial(recorded, "lenet"),
     "lenet-200": partial(recorded, "lenet", LENET_200),
+    "lenet-learning": partial(recorded, "lenet", LENET_LEARNING),
 }
 ZEUS = "zeus"
 """The public traces of Zeus: six truths, searched for the time to a target."""
-MACHINE = Machine(nodes=(Node(name="node", cpus=1),))
 GIB_FOR_INTERLEAVED = 8.0
 
 

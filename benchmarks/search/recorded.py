@@ -43,6 +43,10 @@ LENET_200: Final[Mapping[str, object]] = {
     "momentum": 0.9,
 }
 """Knobs that the smaller truth of LeNet's tables does not vary: 200 configs are left."""
+LENET_LEARNING: Final[Mapping[str, object]] = {
+    "data_path": "batched", "num_workers": 2, "prefetch_factor": 2, "channels_last": False,
+}  # fmt: skip
+"""Knobs of the loader, which the truth of learning alone does not vary: 50 configs are left."""
 _TIMES: Final = ("samples_per_s", "epoch_start_s", "eval_s", "train_s")
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,9 @@ from orchestrator.search import Grid
 from orchestrator.space.knob import Role
 from orchestrator.sweep.problem import search_problem
 from orchestrator.trial import Report, Trial
+
+MACHINE: Final = Machine(nodes=(Node(name="node", cpus=1),))
+"""One trial at a time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +67,7 @@ class Truth:
     @cached_property
     def problem(self) -> SearchProblem:
         """The problem that a search of the sweep solves."""
-        return search_problem(self.sweep, Machine(nodes=(Node(name="node", cpus=1),)))
+        return search_problem(self.sweep, MACHINE)
 
     @cached_property
     def configs(self) -> pd.DataFrame:

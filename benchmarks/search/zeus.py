@@ -19,12 +19,11 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from benchmarks.search.truth import Draws, Timing, Truth
+from benchmarks.search.truth import MACHINE, Draws, Timing, Truth
 from benchmarks.simulation import play
 from orchestrator import Sweep, Trainable, both, choice, knobs, maximize, minimize, systems
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.tables.load import load_run, write_tables
-from orchestrator.machine import Machine, Node
 from orchestrator.search import Factored
 
 SAMPLES: Final[Mapping[str, int]] = {
@@ -40,7 +39,6 @@ LOG_SPREAD: Final = 0.01
 """Spread of a speed from run to run, which the traces do not tell."""
 REACHED: Final = 0.99
 """Stands for the last target: a curve is the share of the targets that a run has reached."""
-MACHINE: Final = Machine(nodes=(Node(name="node", cpus=1),))
 
 
 @knobs
