@@ -106,7 +106,8 @@ def spacing(domain: Domain, points: int) -> str:
     if domain.mean is not None:
         return f"{points} points, quantiles"
     if domain.log:
-        return f"{points} points, each {(high / low) ** (1 / (points - 1)):.3g} times the last"
+        factor = (high / low) ** (1 / (points - 1))
+        return f"{points} points, each {factor:.3g} times the one before"
     return f"{points} points, {(high - low) / (points - 1):.3g} apart"
 
 
@@ -114,7 +115,7 @@ def coarse(problem: SearchProblem, points: int) -> Iterator[str]:
     """Yield a note on each knob that varies over an interval of which points alone are tried."""
     for name, domain in problem.domains.items():
         if text := spacing(domain, points):
-            yield f"{name}: {text}: what lies between is not looked at, points= takes more"
+            yield f"{name}: {text}; what lies between is not looked at (points= sets more)"
 
 
 def every_combination(problem: SearchProblem) -> Iterator[dict[str, Any]] | None:

@@ -133,8 +133,8 @@ class OwnSearch(Search):
             self._has_noted = True
             varied = " ".join(f"{name}={proposal.config[name]}" for name in self._problem.domains)
             self._notes.append(
-                f"{type(self._search).__name__} proposes {varied} again: the result is that of the "
-                "first time, here and wherever it does so; another repeat makes another run"
+                f"{type(self._search).__name__} proposes {varied} again and gets the first result: "
+                "only another repeat makes another run; further ones are not noted"
             )
         self._proposed.add(what)
 

@@ -55,9 +55,9 @@ def test_a_grid_that_is_too_large_is_refused_before_it_is_made() -> None:
 @pytest.mark.parametrize(
     ("domain", "said"),
     [
-        (loguniform(0.01, 1), ["lr: 3 points, each 10 times the last: what lies between "]),
-        (uniform(0.5, 1), ["lr: 3 points, 0.25 apart: what lies between "]),
-        (normal(1, 0.1), ["lr: 3 points, quantiles: what lies between "]),
+        (loguniform(0.01, 1), ["lr: 3 points, each 10 times the one before; what lies between "]),
+        (uniform(0.5, 1), ["lr: 3 points, 0.25 apart; what lies between "]),
+        (normal(1, 0.1), ["lr: 3 points, quantiles; what lies between "]),
         (choice(0.1, 0.9), []),
         (integers(1, 3), []),
     ],

@@ -102,7 +102,7 @@ def test_a_plan_has_a_line_for_each_of_its_parts(
 def test_what_a_limited_grid_leaves_out_is_in_the_plan() -> None:
     space = Config(lr=loguniform(0.01, 1), workers=choice(0, 2))
     lines = "\n".join(plan_lines(plan(space=space, search=Grid(trials=4))))
-    assert "lr: loguniform(0.01, 1) [learning]: 3 points, each 10 times the last" in lines
+    assert "lr: loguniform(0.01, 1) [learning]: 3 points, each 10 times the one before" in lines
     assert "not looked at: 2 other configs of the grid" in lines
     assert " points, " not in "\n".join(plan_lines(plan(space=space, search=Random(4))))
 
