@@ -100,7 +100,6 @@ class PlannedStage:
         least_s: Seconds that a trial takes at least, however short a whole training is.
         isolated: True if they run one at a time.
         text: Meaning, one line of plain text without the numbers of trials.
-        lines: Lines of the plan in place of one made of the numbers and ``text``.
         stage: Purpose of its trials.
     """
 
@@ -112,7 +111,6 @@ class PlannedStage:
     least_s: float = 0.0
     isolated: bool = False
     text: str = ""
-    lines: Sequence[str] = ()
     stage: Stage = Stage.TRAIN
 
 

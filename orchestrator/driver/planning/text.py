@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -151,10 +151,7 @@ def _search(plan: Plan) -> dict[str, list[str]]:
     """Return the lines of each stage of the search, by its word."""
     if not plan.is_staged:
         return {"train": list(_train(plan))}
-    lines: dict[str, list[str]] = {}
-    for stage in plan.searched:
-        lines.setdefault(stage.name, []).append(_stage(plan, stage))
-    return {**lines, "": [*_of_grid(plan), *_left_out(plan)]}
+    return {**_stages(plan, plan.searched), "": [*_of_grid(plan), *_left_out(plan)]}
 
 
 def _of_grid(plan: Plan) -> Iterator[str]:
@@ -170,14 +167,19 @@ def _of_grid(plan: Plan) -> Iterator[str]:
 
 def _around(plan: Plan) -> dict[str, list[str]]:
     """Return the lines of the phases around the search, by their words."""
-    lines: dict[str, list[str]] = {}
-    for stage in plan.around:
-        lines.setdefault(stage.name, []).extend(stage.lines)
+    lines = _stages(plan, plan.around)
     return lines if plan.confirm else lines | {"confirm": [_NO_CLAIM]}
 
 
+def _stages(plan: Plan, stages: Sequence[PlannedStage]) -> dict[str, list[str]]:
+    lines: dict[str, list[str]] = {}
+    for stage in stages:
+        lines.setdefault(stage.name, []).append(_stage(plan, stage))
+    return lines
+
+
 def _stage(plan: Plan, stage: PlannedStage) -> str:
-    isolated = ", one at a time and isolated" if stage.isolated else ""
+    isolated = ", isolated" if stage.isolated else ""
     share = plan.share_of(stage, stage.share_of_trial)
     each = f", each about {percent(share)} of a whole training" if share < 1 else ""
     text = f": {stage.text}" if stage.text else ""

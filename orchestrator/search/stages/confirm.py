@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Final
 
-from orchestrator.formats import counted, percent
+from orchestrator.formats import counted
 from orchestrator.kernel.problem import Key, key_of
 from orchestrator.kernel.search import Pause, PlannedStage, Proposal
 from orchestrator.search.stages.judge import Config, InterimAnalyses, Judge, Results
@@ -71,29 +71,23 @@ class Confirming(Phase):
         At least the selected config and the baseline run up to the first analysis, at most all
         finalists up to the last one.
         """
-        first, last = self.analyses.at[0], self.analyses.at[-1]
         configs = at_most(num_configs, 1 + self.finalists)
-        least, most = at_most(num_configs, 2) * first, configs * (last if configs > 1 else first)
-        share = f" of about {percent(self.share)} of a whole training" if self.share < 1 else ""
+        first, last = self.analyses.at[0], self.analyses.at[-1 if configs > 1 else 0]
+        others = f", up to {counted(configs - 2, 'contender')}" if configs > 2 else ""
+        runs = f"{first} to {last} runs" if last > first else counted(first, "run")
         how = "interleaved on the same cores where possible" if self.may_interleave else "in pairs"
-        lines = [
-            f"{least + 1} trials: the selected config and the baseline, "
-            f"{counted(first, 'run')} each{share}, {how} and isolated; "
-            "then what is recommended, once, with the test split"
-        ]
-        if most > least:
-            more = []
-            if configs > 2:
-                more.append(f"up to {counted(configs - 2, 'contender')} of the selected config")
-            if last > first:
-                more.append(f"up to {last} runs each while they do not decide")
-            lines.append(f"up to {most + 1}: {', and '.join(more)}")
         compared = PlannedStage(
-            name="confirm", least=least, most=most, share_of_trial=self.share,
-            least_s=self.least_s, isolated=True, lines=lines, stage=Stage.CONFIRM,
-        )  # fmt: skip
-        tested = replace(compared, least=1, most=1, share_of_trial=1.0, lines=())
-        return [compared, tested]
+            name="confirm",
+            least=at_most(num_configs, 2) * first,
+            most=configs * last,
+            share_of_trial=self.share,
+            least_s=self.least_s,
+            isolated=True,
+            text=f"the selected config and the baseline{others}, {runs} each, {how}",
+            stage=Stage.CONFIRM,
+        )
+        text = "what is recommended, once, with the test split"
+        return [compared, replace(compared, least=1, most=1, share_of_trial=1.0, text=text)]
 
     def trials(self, ledger: Ledger) -> Iterator[Proposal | Pause]:
         """Yield the rounds, then the test run."""

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Final
 
+from orchestrator.formats import counted
 from orchestrator.kernel.problem import Key, config_of, key_of
 from orchestrator.kernel.search import WAIT, Pause, PlannedStage, Proposal
 from orchestrator.search.stages.judge import Judge
@@ -68,21 +69,18 @@ class InterferenceCheck(Phase):
         configs = at_most(num_configs, self.num_configs)
         compared = 2 * ROUNDS * configs
         again = at_most(num_configs, self.num_before)
-        line = (
-            f"{compared} trials: {configs} config{'s' * (configs > 1)}, {ROUNDS} runs each "
-            f"isolated and {ROUNDS} with background trials on the other cores, in alternation; if "
-            "their speeds differ, all trials run isolated from then on"
+        runs = PlannedStage(
+            name="check",
+            least=compared,
+            most=compared,
+            isolated=True,
+            text=f"{counted(configs, 'config')}, {ROUNDS} runs each isolated and {ROUNDS} with "
+            "background trials on the other cores, in alternation",
+            stage=Stage.PROBE,
         )
-        return [
-            PlannedStage(
-                name="check", least=compared, most=compared, isolated=True, lines=[line],
-                stage=Stage.PROBE,
-            ),
-            PlannedStage(
-                name="check", least=0, most=compared * (self.capacity - 1) + again,
-                stage=Stage.PROBE,
-            ),
-        ]  # fmt: skip
+        more = compared * (self.capacity - 1) + again
+        text = "background trials; if their speeds differ, what is trained again isolated"
+        return [runs, replace(runs, least=0, most=more, isolated=False, text=text)]
 
     def trials(self, ledger: Ledger) -> Iterator[Proposal | Pause | None]:
         """Yield the runs of the check, then what must be trained once more."""

@@ -89,11 +89,11 @@ class Repeating(Phase):
         if configs < 2 or more < 1:
             return ()
         most = configs * more
-        line = (
-            f"up to {most} more: the best config and up to {MAX_CONTENDERS} that the "
-            f"measurements do not separate from it, until each has {self.max_runs} runs"
+        text = (
+            f"the best config and up to {MAX_CONTENDERS} that the measurements do not separate "
+            f"from it, until each has {self.max_runs} runs"
         )
-        return [PlannedStage(name="repeats", least=0, most=most, lines=[line])]
+        return [PlannedStage(name="repeats", least=0, most=most, text=text)]
 
     def trials(self, ledger: Ledger) -> Iterator[Proposal | Pause | None]:
         """Yield the repeats round by round, None after a round without any."""

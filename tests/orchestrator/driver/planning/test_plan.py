@@ -150,7 +150,7 @@ def test_a_sole_config_has_nothing_to_be_compared_with(search: SearchSpec) -> No
     high = most(sole)
     assert (least(sole).trials, high.trials) == (1 + 4, 1 + 4)
     text = "\n".join(plan_lines(sole))
-    assert "confirm     4 trials: " in text
+    assert "confirm     3 trials, isolated: " in text
     assert not {"check ", "repeats "} & {line[:8] for line in text.splitlines()}
 
 

@@ -51,13 +51,11 @@ def test_the_plan_has_all_of_it() -> None:
         "                  6  needs 4 GPUs, the largest node has 0 "
         "(as workers=0 prefetch=2 ranks=4 amp=off)",
         "                  5  fp16 needs a GPU (as workers=0 prefetch=2 ranks=1 amp=fp16)",
-        "repeats     up to 4 more: the best config and up to 3 that the measurements do not "
+        "repeats     0 to 4 trials: the best config and up to 3 that the measurements do not "
         "separate from it, until each has 3 runs",
-        "confirm     7 trials: the selected config and the baseline, 3 runs each, "
-        "interleaved on the same cores where possible and isolated; then what is "
-        "recommended, once, with the test split",
-        "            up to 40: up to 1 contender of the selected config, and up to 13 runs each "
-        "while they do not decide",
+        "confirm     6 to 39 trials, isolated: the selected config and the baseline, up to 1 "
+        "contender, 3 to 13 runs each, interleaved on the same cores where possible",
+        "            1 trial, isolated: what is recommended, once, with the test split",
         "cores       4 a trial; 1 node of 4 cores, no GPU",
         "            1 at once, leased",
         "time        unknown until the first trial has run: no earlier run of this sweep on "
@@ -88,7 +86,7 @@ def test_the_plan_has_all_of_it() -> None:
         ),
         (
             {"space": Config(workers=choice(0, 2)), "num_cores": 1},
-            [r"check +\d+ trials: \d configs?, \d runs each isolated"],
+            [r"check +\d+ trials, isolated: \d configs?, \d runs each isolated"],
         ),
     ],
 )
@@ -111,8 +109,7 @@ def test_a_search_that_knows_its_stages_is_shown_beside_the_grid() -> None:
     lines = plan_lines(plan(search=Staged(), space=Config(workers=choice(0, 2, 4))))
     train = next(number for number, line in enumerate(lines) if line.startswith("probe "))
     assert lines[train : train + 3] == [
-        "probe       2 to 8 trials, one at a time and isolated, each about 5 % of a whole "
-        "training: speeds",
+        "probe       2 to 8 trials, isolated, each about 5 % of a whole training: speeds",
         "train       1 to 2 trials",
         "            about 37 % to 80 % of the core-time of the grid of 3 configs",
     ]
