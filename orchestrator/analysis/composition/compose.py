@@ -60,6 +60,9 @@ def compose(
     of_curves = parts.curve_times(keyed, ends, curves)
     learned_columns = [name for name in metrics_of(speeds) if _is_of_curves(name)]
     speeds = speeds.drop(columns=[*learned_columns, "num_all_runs"])
+    once, ids = parts.one_offs(trials), speeds["timed_ids"].explode()
+    of_setting = once.reindex(ids).set_axis(ids.index).groupby(level=0).median()
+    speeds = speeds.join(of_setting.fillna(once.median()))
     rows = configs.merge(speeds, on=parts.SETTING, how="inner")
     rows = rows.merge(
         learned.join(of_curves), left_on=parts.COMBINATION, right_index=True, how="inner"
@@ -67,9 +70,6 @@ def compose(
     is_own = rows[parts.CONFIG].isin(own.index)  # what was trained itself has its own accuracy
     own = own.reindex(rows[parts.CONFIG]).set_axis(rows.index)
     rows[own.columns] = rows[own.columns].where(~is_own, own)
-    once, ids = parts.one_offs(trials), rows["timed_ids"].explode()
-    own_once = once.reindex(ids).set_axis(ids.index).groupby(level=0).median()
-    rows = rows.join(own_once.fillna(once.median()))
     missing = [name for name in metrics_of(trials) if name not in rows.columns]
     rows = rows.assign(**dict.fromkeys(missing, np.nan))
     rows = _with_interval(parts.with_times(rows), objectives[0].metric)

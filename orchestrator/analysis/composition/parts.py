@@ -14,7 +14,13 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import metrics_of, numbers_of, params_of, texts_of
+from orchestrator.analysis.columns import (
+    metrics_of,
+    numbers_of,
+    params_of,
+    texts_of,
+    varying_params_of,
+)
 from orchestrator.analysis.comparable import probed_co_located
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.curves import last_of_curves
@@ -71,9 +77,9 @@ def with_keys(
     columns = [name for name in params_of(trials) if name in candidates.columns]
     like_trials = candidates.astype({name: trials[name].dtype for name in columns})
     both = pd.concat([trials[columns], like_trials[columns]], ignore_index=True)
-    keys = {}
+    keys, varying = {}, varying_params_of(both)
     for key, of in _ROLES.items():
-        deciding = [name for name in columns if roles[name.removeprefix("params.")] in of]
+        deciding = [name for name in varying if roles[name.removeprefix("params.")] in of]
         numbers = both.groupby(deciding or (lambda _: 0), sort=False, dropna=False).ngroup()
         keys[key] = numbers.to_numpy()
     return (
