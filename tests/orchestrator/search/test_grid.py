@@ -59,7 +59,7 @@ def test_a_grid_that_is_too_large_is_refused_before_it_is_made() -> None:
         (uniform(0.5, 1), ["lr: 3 points, 0.25 apart; what lies between "]),
         (normal(1, 0.1), ["lr: 3 points, quantiles; what lies between "]),
         (choice(0.1, 0.9), []),
-        (integers(1, 3), []),
+        (uniform(0.5, 1.5, step=0.5), []),
     ],
 )
 @pytest.mark.parametrize("spec", [Grid(), Factored()])
