@@ -117,7 +117,7 @@ class TrialFactory:
         )
         fit = sum(_peak_gib(config, results) for config in configs) <= self.capacity.interleaved_gib
         trainable = self.sweep.trainable
-        made = (trainable.config(**config) for config in configs)
+        made = (built(trainable.config, config) for config in configs)
         demands = [trainable.demand_of(config, self.machine) for config in made]
         return has_worked and fit and all(d.ranks == 1 and not d.gpus for d in demands)
 
@@ -125,7 +125,7 @@ class TrialFactory:
         """Return the result of a trial that cannot run here; None if it can."""
         trainable, state = self.sweep.trainable, TrialState.INFEASIBLE
         try:
-            reason = trainable.infeasible(trainable.config(**trial.config), self.machine)
+            reason = trainable.infeasible(built(trainable.config, trial.config), self.machine)
         except SweepFileError as error:  # the trainable's own code, for this config alone
             reason, state = str(error), TrialState.FAILED
         return TrialResult(state=state, reason=reason) if reason else None
@@ -147,7 +147,7 @@ class TrialFactory:
         return Launch(
             trial=trial,
             needs=self.needs,
-            demand=trainable.demand_of(trainable.config(**trial.config), self.machine),
+            demand=trainable.demand_of(built(trainable.config, trial.config), self.machine),
             num_cores=self.num_cores,
             isolation=isolation,
             preload=trainable.imports,

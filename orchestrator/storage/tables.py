@@ -220,6 +220,8 @@ _BOOLEANS = {True: True, False: False, "True": True, "False": False}
 
 def _whole(cells: pd.Series[Any]) -> pd.Series[Any]:
     """Return the cells as ints; what is none, in a damaged journal, as not known."""
+    if cells.dtype.kind == "i":
+        return cells.astype("Int64")
     return cells.where(cells.isna() | (cells % 1 == 0)).astype("Int64")
 
 

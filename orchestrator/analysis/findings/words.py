@@ -14,7 +14,7 @@ import pandas as pd
 
 from orchestrator.analysis.findings.answer_figures import Difference
 from orchestrator.analysis.recommendation.choice import Choice
-from orchestrator.analysis.recommendation.speedup import Speedup, confirmed_configs, speed_up
+from orchestrator.analysis.recommendation.speedup import Speedup, speed_up
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import shown, shown_difference
@@ -112,7 +112,7 @@ def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, str]:
         if choice.is_slower:
             return Status.CONFIRMED, f"{start} is slower"
         return Status.TIE, f"{start} {_times_as_fast(against, rule)}"
-    others = [speed_up(tables, config) for config in confirmed_configs(tables)]
+    others = [speed_up(tables, config) for config in tables.confirmed_configs]
     if not others or not all(each.is_known and each.is_decided for each in others):
         configs = counted(choice.selection.num_configs, "config")
         return Status.NOT_CONFIRMED, f"{_STAYS}: the search selected it out of {configs}"

@@ -9,12 +9,7 @@ from typing import Any
 from orchestrator.analysis.columns import Config, config_of, rows_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.recommendation.selection import Selection, select
-from orchestrator.analysis.recommendation.speedup import (
-    Speedup,
-    confirmed_configs,
-    pair_up,
-    speed_up,
-)
+from orchestrator.analysis.recommendation.speedup import Speedup, pair_up, speed_up
 from orchestrator.analysis.rule import cost_of_row
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.rules import RuleKind
@@ -34,7 +29,7 @@ def is_decided(tables: RunTables, config: Mapping[str, Any]) -> bool:
     For the baseline: if they do so for each of its contenders.
     """
     is_baseline = same_config(config, tables.sweep.baseline)
-    others = confirmed_configs(tables) if is_baseline else [config]
+    others = tables.confirmed_configs if is_baseline else [config]
     return all(speed_up(tables, other).is_decided for other in others)
 
 
@@ -48,7 +43,7 @@ def _faster_finalist(
     """
     faster = [
         (config, over)
-        for config in confirmed_configs(tables)
+        for config in tables.confirmed_configs
         if not same_config(selected, config)
         and (over := pair_up(tables, config, selected)).is_shown
     ]

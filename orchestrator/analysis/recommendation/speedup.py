@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import pandas as pd
 
-from orchestrator.analysis.columns import Config, configs_of, params_of, rows_of
+from orchestrator.analysis.columns import rows_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.statistics.intervals import is_narrow, ratio_interval
-from orchestrator.analysis.statistics.pooling import contaminated, shared_a_round
+from orchestrator.analysis.statistics.pooling import contaminated
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.formats import counted
 from orchestrator.search.stages.judge import InterimAnalyses
@@ -143,11 +143,12 @@ def _rounds(
     rows, rule = tables.confirm_rows, tables.rule
     done = rows[rows["state"] == TrialState.COMPLETED]
     done = done.assign(contaminated=contaminated(done))
+    runs = (done[rows_of(done, which)].groupby(["repeat", GROUP]) for which in (config, reference))
     ours, theirs = (
-        done[rows_of(done, which)]
-        .groupby(["repeat", GROUP])
-        .agg(speed=(rule.speed_column, "mean"), contaminated=("contaminated", "any"))
-        for which in (config, reference)
+        pd.DataFrame(
+            {"speed": of[rule.speed_column].mean(), "contaminated": of["contaminated"].any()}
+        )
+        for of in runs
     )
     both = ours.merge(theirs, left_index=True, right_index=True, suffixes=("", "_reference"))
     both = both.dropna(subset=["speed", "speed_reference"], how="all")
@@ -162,19 +163,10 @@ def confirm_level(tables: RunTables, num_pairs: int) -> float:
     5 % is shared out over the interim analyses of the stage
     (:mod:`orchestrator.search.stages.judge`) and over its configs but the baseline.
     """
-    rigor, num_configs = tables.sweep.rigor, len(confirmed_configs(tables)) or 1
+    rigor, num_configs = tables.sweep.rigor, len(tables.confirmed_configs) or 1
     first = max(rigor.confirm, 1)
     analyses = InterimAnalyses(first=first, last=max(rigor.max_confirm, first))
     return analyses.level(num_pairs) / num_configs
-
-
-def confirmed_configs(tables: RunTables) -> list[Config]:
-    """Return the configs that the rounds of the confirm stage compare, the baseline left out."""
-    rows = tables.confirm_rows
-    numbers = rows.groupby(params_of(rows), dropna=False, sort=False).ngroup()
-    rows = rows[numbers.isin(numbers[shared_a_round(rows)])].drop_duplicates(params_of(rows))
-    configs = configs_of(rows, tables.sweep)
-    return [config for config in configs if not same_config(config, tables.sweep.baseline)]
 
 
 def speed_up(tables: RunTables, config: Mapping[str, Any]) -> Speedup:

@@ -255,7 +255,8 @@ def shared_a_round(confirm: pd.DataFrame) -> pd.Series[bool]:
     their own repeat: they are compared with nothing.
     """
     configs = confirm.groupby(varying_params_of(confirm), dropna=False, sort=False).ngroup()
-    return configs.groupby(confirm["repeat"]).transform("nunique") > 1
+    of_round = configs.groupby(confirm["repeat"])
+    return of_round.transform("min") < of_round.transform("max")
 
 
 def counting(rows: pd.DataFrame, keys: list[pd.Series[Any]]) -> pd.Series[bool]:

@@ -10,7 +10,13 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import numbers_of, params_of
+from orchestrator.analysis.columns import (
+    Config,
+    configs_of,
+    numbers_of,
+    params_of,
+    varying_params_of,
+)
 from orchestrator.analysis.comparable import GROUP, main_group, with_groups
 from orchestrator.analysis.composition.compose import COMPOSED, compose, rate_of
 from orchestrator.analysis.rule import TIME, Rule, clock_of, rule_of, with_derived, with_objectives
@@ -23,6 +29,7 @@ from orchestrator.analysis.statistics.noise_floor import NoiseFloor, noise_floor
 from orchestrator.analysis.statistics.pareto import pareto_front
 from orchestrator.formats import counted
 from orchestrator.metrics import Objective
+from orchestrator.space.configs import same_config
 from orchestrator.space.knob import Role
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.storage.tables import CURVE_COLUMNS, STEP_DTYPES, roles_of
@@ -121,6 +128,13 @@ class RunTables:
         """The completed configs of the confirm stage, one row a config and group."""
         speed = self.rule.speed.metric
         return by_config(self.grouped, stage=Stage.CONFIRM, speed=speed)
+
+    @cached_property
+    def confirmed_configs(self) -> list[Config]:
+        """The configs that the rounds of the confirm stage compare, the baseline left out."""
+        rows = self.confirm_rows[pooling.shared_a_round(self.confirm_rows)]
+        configs = configs_of(rows.drop_duplicates(varying_params_of(rows)), self.sweep)
+        return [each for each in configs if not same_config(each, self.sweep.baseline)]
 
     @cached_property
     def ranked(self) -> pd.DataFrame:

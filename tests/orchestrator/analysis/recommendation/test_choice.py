@@ -10,7 +10,6 @@ from orchestrator.analysis.recommendation.choice import Choice, choose, is_decid
 from orchestrator.analysis.recommendation.speedup import (
     Speedup,
     confirm_level,
-    confirmed_configs,
     pair_up,
 )
 from tests.orchestrator.analysis.made_runs import Config, MadeRun, config, confirm, run_by_workers
@@ -104,7 +103,7 @@ def test_a_training_outside_the_rounds_is_no_finalist() -> None:
     level = confirm_level(run.tables, 3)
     run.add_runs(config(), [400.0], first=3, stage="confirm")  # evaluates the test split
     run.add_runs(config(num_workers=6), [380.0], first=4, stage="confirm")  # the front's far end
-    assert confirmed_configs(run.tables) == [config(num_workers=3)]
+    assert run.tables.confirmed_configs == [config(num_workers=3)]
     assert is_decided(run.tables, config())
     assert confirm_level(run.tables, 3) == level
 
