@@ -88,9 +88,12 @@ def refusal(what: str, apart: Collection[Difference]) -> SweepError:
 
 
 def row_keys(first: RunTables, second: RunTables) -> list[str]:
-    """Return the columns that must be equal in two rows, as far as either run records them."""
-    recorded = {*first.trials.columns, *second.trials.columns}
-    more = [key for key in (*CONDITIONS, *OF_PROCESS) if key in recorded and key not in ROW_KEYS]
+    """Return the columns that must be equal in two rows, as far as either run records them.
+
+    Versions are compared package by package, from the records of the sweeps.
+    """
+    recorded = {*first.trials.columns, *second.trials.columns} - {*ROW_KEYS, "tags.versions"}
+    more = [key for key in (*CONDITIONS, *OF_PROCESS) if key in recorded]
     return [*ROW_KEYS, *more]
 
 

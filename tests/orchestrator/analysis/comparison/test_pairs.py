@@ -133,6 +133,17 @@ def test_a_difference_of_the_runs_is_refused_by_its_key_and_may_be_allowed(
     assert len(compare(first, second, across=[key]).table) == 4
 
 
+def test_a_package_that_may_differ_may_differ_in_the_rows_too() -> None:
+    runs = [
+        with_sweep(
+            with_cells(run_of(seed), **{"tags.versions": f"torch {torch} numpy 2.4.6"}),
+            versions=VERSIONS | {"torch": torch},
+        )
+        for seed, torch in ((1, "2.15.0"), (2, "2.11.0"))
+    ]
+    assert len(compare(*runs, across=["versions.torch"]).table) == 4
+
+
 @pytest.mark.parametrize(
     "fields",
     [
