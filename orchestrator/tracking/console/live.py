@@ -63,12 +63,10 @@ class Lines(Fold):
                 console=self._console, auto_refresh=False, transient=True, vertical_overflow="crop"
             )
         self._began = time.monotonic()
-        self._phases = {words.SEARCH}
-        self._once: set[tuple[str, ...]] = set()
+        self._once = {("phase", words.SEARCH)}
         self._history = SweepHistory()
         for event in past:
             self._history.apply(event)
-        self._has_header = False
         self._interrupt = ""
         self._most_running = 0
         self._find_best = find_best
@@ -94,8 +92,7 @@ class Lines(Fold):
         """Show the first lines, once, and an interrupt; draw the view."""
         if not self._history.has_begun:
             return
-        if not self._has_header:
-            self._has_header = True
+        if self._is_first("header", ""):
             self._header()
         if self._interrupt:
             self.note(self._interrupt)
@@ -104,7 +101,7 @@ class Lines(Fold):
 
     def note(self, text: str) -> None:
         """Write something that the user should know, once, with a mark to search for."""
-        if self._is_first(text):
+        if self._is_first("note", text):
             self._write(f"! {bounded(text)}", style=words.NOTE)
 
     def interrupted(self, text: str) -> None:
@@ -158,8 +155,7 @@ class Lines(Fold):
         history, has_view = self._history, self._live is not None
         phase = words.phase_of_trial(trial.trial, history.sweep)
         named = words.label_of(trial), *words.differing(trial.trial.config, history.sweep)
-        if phase not in self._phases:
-            self._phases.add(phase)
+        if self._is_first("phase", phase):
             self._write(f"phase: {phase}")
         planned = history.sweep.num_planned
         width = max(5 * (not has_view), 2 * len(str(planned or "")) + 1)  # ids below each other
@@ -180,9 +176,9 @@ class Lines(Fold):
                 word = state if state in words.TRAINED else ""
                 self._write(*parts, style=words.COLOURS[state], word=word)
 
-    def _is_first(self, *words: str) -> bool:
-        is_first = words not in self._once
-        self._once.add(words)
+    def _is_first(self, what: str, which: str) -> bool:
+        is_first = (what, which) not in self._once
+        self._once.add((what, which))
         return is_first
 
     def _write(self, *parts: str, style: str = "", word: str = "") -> None:
