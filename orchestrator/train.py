@@ -55,7 +55,7 @@ Asked = tuple[Trainable[Any], str, object, Budget]
 def _of_run(run_dir: Path, options: argparse.Namespace) -> Asked:
     """Return what a run recommends; its data and its folder complete the options."""
     record = read_sweep(run_dir)
-    trainable = _trainable(record)
+    trainable = _trainable(record, Path(record.file) if options.trust else None)
     config = _config(trainable, _recommended(run_dir))
     root = options.data_root or record.options.get("data_root")
     options.data_root = Path(root) if root else None
@@ -88,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
         "--set", metavar="KNOB=VALUE", action="append", default=[],
         help="change a knob of a sweep file's baseline",
     )  # fmt: skip
+    parser.switch("--trust", "run the sweep file even if it is another user's, or has changed")
     data = "another data set, or a folder (default: the run's)"
     add_options(
         parser, epochs=" (default: as in the sweep)", save=" (default: RUN_DIR/model.pt)", data=data
@@ -95,15 +96,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _trainable(record: SweepRecord) -> Trainable[Any]:
+def _trainable(record: SweepRecord, trusted: Path | None) -> Trainable[Any]:
     """Return the trainable of the run's sweep file, which is run again for it."""
-    if not Path(record.file).is_file():
-        raise SweepFileError(
-            f"{record.file}: the run's sweep file is not there any more",
-            "put it back, or train by the trainable's own command: see the report",
-        )
-    sys.stderr.write(f"NOTE: train runs the code of {Path(record.file).resolve()}\n")
-    trainable: Trainable[Any] = load_sweep(Path(record.file)).trainable
+    file = trusted or record.own_file(
+        "put it back, or, to run what is there now, give --trust; the report has the trainable's "
+        "own command"
+    )
+    sys.stderr.write(f"NOTE: train runs the code of {file.resolve()}\n")
+    trainable: Trainable[Any] = load_sweep(file).trainable
     if trainable.name != record.trainable:
         raise SweepFileError(
             f"{record.file}: trains {trainable.name} now, and trained {record.trainable} in the run"

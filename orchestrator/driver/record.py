@@ -29,7 +29,7 @@ from orchestrator.replay.setup import marked
 from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.space.configs import canonical, domains_of, knobs_of, values_of
 from orchestrator.storage.files import RunFile, table_ids
-from orchestrator.storage.sweep_record import KnobRecord, Part, SweepRecord
+from orchestrator.storage.sweep_record import KnobRecord, Part, SweepRecord, hash_of
 from orchestrator.sweep.definition import Sweep
 from orchestrator.tracking.mlflow.uris import shown, shown_words
 
@@ -43,6 +43,7 @@ def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
     return SweepRecord(
         name=file.stem,
         file=str(file.absolute()),
+        file_hash=hash_of(file),
         question=sweep.question,
         trainable=sweep.trainable.name,
         objectives=tuple(sweep.objectives),

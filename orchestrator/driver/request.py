@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.arguments import command
+from orchestrator.arguments import command, typed
 from orchestrator.data import DataFolders, DataSet, PreparedData, find_data, is_path
 from orchestrator.driver.budgets import Budgets
 from orchestrator.driver.options.declaration import contradictions
@@ -99,7 +99,10 @@ def read_request(given: Options) -> Request:
             )
         # Its search is extended, not replaced.
         options = replace(given, trials=None).resuming(before.options)
-        options = replace(options, sweep_file=options.sweep_file or Path(before.file))
+        if options.sweep_file is None:
+            named = typed("orchestrator", [Path(before.file), "--resume", given.resume])
+            own = before.own_file(f"name the file to run: {named}")
+            options = replace(options, sweep_file=own)
     if (file := options.sweep_file) is None:
         raise SweepFileError("no sweep file given", f"{command('SWEEP.py')}; see --help")
     if options.address:

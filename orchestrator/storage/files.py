@@ -75,6 +75,19 @@ def no_run(folder: Path) -> RunDirectoryError:
     )
 
 
+def require_no_links(run_dir: Path) -> None:
+    """Check that no link in a run directory leads to a file elsewhere, to be read or written.
+
+    Raises:
+        RunDirectoryError: There is one, whoever has made it.
+    """
+    for folder in (run_dir, run_dir / RunFile.OUTPUT, run_dir / RunFile.FIGURES):
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            links = (entry.path for entry in os.scandir(folder) if entry.is_symlink())
+            if link := next(links, None):
+                raise RunDirectoryError(f"{link}: is a link, which is not followed", "remove it")
+
+
 def read_recommended(run_dir: Path) -> dict[str, Any] | None:
     """Return the content of ``recommended.json``; None where the file is absent or damaged."""
     try:
@@ -149,11 +162,13 @@ class RunDirectory:
         """Create ``path`` if need be and lock it until it is released.
 
         Raises:
-            RunDirectoryError: It cannot be written, or another driver has locked it.
+            RunDirectoryError: It cannot be written, has links in it, or another driver has locked
+                it.
         """
         self.path = path
         self._made: list[Path] = []
         try:
+            require_no_links(path)
             # Noted before they are made: release() may remove these alone.
             self._made = [place for place in (path, *path.parents) if not place.exists()]
             path.mkdir(parents=True, exist_ok=True)
@@ -219,7 +234,7 @@ class RunDirectory:
     @property
     def paused(self) -> Path:
         """Return the folder of checkpoints of paused learning curves; removed at the end."""
-        return (self.path / "paused").resolve()
+        return (self.path / "paused").absolute()
 
     def release(self) -> None:
         """Unlock the directory; remove what was made for a run that never began."""

@@ -7,8 +7,11 @@ states whether a resumed run must have the same.
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +26,7 @@ from orchestrator.kernel.problem import EarlierConfig
 from orchestrator.metrics import Objective, Published
 from orchestrator.rules import SelectionRule
 from orchestrator.space.knob import Role
-from orchestrator.storage.files import RunFile, no_run, replace_file
+from orchestrator.storage.files import RunFile, no_run, replace_file, require_no_links
 from orchestrator.sweep.rigor import NAMES as RIGOR_FIELDS
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.texts import bounded
@@ -31,6 +34,9 @@ from orchestrator.trial import Budget, Isolation
 
 FORMAT: Final = 2
 """Version of the run directory. 1 had no number."""
+
+_MOST_BYTES: Final = 2**24
+"""Largest ``sweep.json`` that is read; one of 2,000 knobs has a MiB."""
 
 Part = Literal["question", "ground"]
 """What must be the same in a run and in its resumption: what is asked, and what answers it."""
@@ -95,6 +101,7 @@ class SweepRecord:
     Attributes:
         name: Stem of the sweep file.
         file: Absolute path of the sweep file.
+        file_hash: SHA-256 of the sweep file; empty where it could not be read.
         question: The sweep's question in words.
         trainable: Name of the trainable.
         space: What the varied knobs are varied over, in words, by name.
@@ -149,6 +156,7 @@ class SweepRecord:
     target: Objective | None = field(default=None, metadata=_QUESTION)
     prices: Mapping[str, float] = field(default_factory=dict, metadata=_QUESTION)
     file: str = ""
+    file_hash: str = ""
     question: str = ""
     trainable: str = field(default="", metadata=_QUESTION)
     space: Mapping[str, str] = field(default_factory=dict, metadata=_QUESTION)
@@ -218,6 +226,26 @@ class SweepRecord:
         except (AttributeError, msgspec.ValidationError, SweepError) as error:
             raise RunDirectoryError(f"{where}: cannot be read: {bounded(str(error))}") from None
 
+    def own_file(self, instead: str) -> Path:
+        """Return the sweep file, which is code: the one that this user has started the run with.
+
+        Args:
+            instead: What to type to run another file.
+
+        Raises:
+            RunDirectoryError: It is gone, another user's, or not the same any more.
+        """
+        file = Path(self.file)
+        if not file.is_file():
+            what = "is not there any more"
+        elif file.stat().st_uid != os.geteuid():
+            what = "is another user's"
+        elif not self.file_hash or hash_of(file) != self.file_hash:
+            what = "is not the file that the run was started with"
+        else:
+            return file
+        raise RunDirectoryError(f"{file}: the run's sweep file {what}", instead)
+
     def changes(self, before: SweepRecord, part: Part) -> dict[str, tuple[Any, Any]]:
         """Return what differs from ``before`` in one part, as JSON has it.
 
@@ -238,14 +266,25 @@ _RIGOR_OF_THE_QUESTION: Final = (
 """Fields of the rigor that make another question; the others may change with a resumption."""
 
 
+def hash_of(file: Path) -> str:
+    """Return the SHA-256 of a file; empty where it cannot be read."""
+    with suppress(OSError):
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    return ""
+
+
 def read_sweep(run_dir: Path) -> SweepRecord:
     """Return the record of a run directory, of its journal where ``sweep.json`` is lost.
 
     Raises:
-        RunDirectoryError: It is not a run directory, or both are damaged.
+        RunDirectoryError: It is not a run directory, a link in it leads elsewhere, or both are
+            damaged.
     """
+    require_no_links(run_dir)
     path = run_dir / RunFile.SWEEP
     try:
+        if (size := path.stat().st_size) > _MOST_BYTES:
+            raise ValueError(f"it has {size:,} bytes")
         content = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:  # not JSON, or not UTF-8
         journal = run_dir / RunFile.JOURNAL

@@ -138,6 +138,21 @@ def test_what_cannot_be_trained_is_one_message(
     assert not (tmp_path / "run" / "model.pt").exists()
 
 
+def test_a_sweep_file_that_has_changed_is_run_only_if_it_is_trusted(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    run_dir = run_dir_of(tmp_path, OF_RAY % "keeps_checkpoints=True", {"w": 2.0})
+    with (tmp_path / "asked.py").open("a") as file:
+        file.write("open('has-run', 'w')\n")
+    refused = run_cli("train", run_dir)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "asked.py: the run's sweep file is not the file that" in refused.stderr
+    assert not (tmp_path / "has-run").exists()
+    trusted = run_cli("train", run_dir, "--trust", "--save", tmp_path / "kept")
+    assert trusted.returncode == 0, trusted.stderr
+    assert (tmp_path / "has-run").exists()
+
+
 def test_a_sweep_file_that_is_gone_or_a_run_that_is_none_is_one_message(
     run_cli: RunCli, tmp_path: Path
 ) -> None:

@@ -255,11 +255,11 @@ def test_an_error_in_the_search_ends_the_run_with_its_place_and_mended_it_goes_o
     assert f"{told}\n" in done.stderr
     assert "Traceback" not in done.stderr
     assert f"--resume {out}" in done.stdout
-    again = run_cli("--resume", out, *COMMON)
+    again = run_cli(file, "--resume", out, *COMMON)
     assert (again.returncode, told in again.stderr) == (2, True)
 
     file.write_text(good)
-    resumed = run_cli("--resume", out, *COMMON)
+    resumed = run_cli(file, "--resume", out, *COMMON)
     assert resumed.returncode == 0, resumed.stderr
     assert len(configs_asked(out)) == 2
 

@@ -11,6 +11,7 @@ import pytest
 
 from orchestrator.errors import RunDirectoryError
 from orchestrator.storage.files import RunDirectory, renamed_to, replace_file
+from orchestrator.storage.sweep_record import read_sweep
 from tests.orchestrator.helpers.on_a_full_disk import no_file_larger_than
 
 
@@ -128,3 +129,15 @@ def test_nothing_of_a_run_that_never_began_is_left_in_a_folder_that_was_there(
     assert not directory.has_begun
     directory.release()
     assert {path.name for path in tmp_path.iterdir()} == {"mine", ".lock"}
+
+
+@pytest.mark.parametrize("name", ["journal.jsonl", ".lock", "paused", "output/trial.txt"])
+def test_no_link_in_a_run_directory_is_followed(tmp_path: Path, name: str) -> None:
+    run, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    (run / name).parent.mkdir(parents=True)
+    elsewhere.write_text("a file of the user's")
+    (run / name).symlink_to(elsewhere)
+    for opened in (RunDirectory, read_sweep):
+        with pytest.raises(RunDirectoryError, match=f"{name}: is a link, which is not followed"):
+            opened(run)
+    assert elsewhere.read_text() == "a file of the user's"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +22,7 @@ from orchestrator.execution.placement import cores_of_trial
 from orchestrator.kernel.events import Event
 from orchestrator.search import Asha, Grid, Random
 from orchestrator.space.domains import choice, loguniform
-from orchestrator.storage.sweep_record import SweepRecord
+from orchestrator.storage.sweep_record import SweepRecord, hash_of
 from orchestrator.trial import Budget
 from tests.orchestrator.driver.never import SWEEP
 from tests.orchestrator.driver.plans import WIDE, Config, Staged, earlier_run, plan
@@ -29,7 +30,7 @@ from tests.orchestrator.helpers.in_process import run_main
 from tests.orchestrator.helpers.journalled import event_of
 from tests.orchestrator.helpers.sweep_files import GOOD, written
 from tests.orchestrator.replay.made_runs import made_trial
-from tests.orchestrator.tracking.journals import make_record
+from tests.orchestrator.tracking.journals import Scribe
 from tests.zygote import STARTED
 
 
@@ -189,12 +190,40 @@ def test_what_is_not_there_is_refused(folder: Path) -> None:
 
 
 def test_a_run_can_be_planned_without_naming_its_file_again(folder: Path) -> None:
-    begun = make_record(file="never.py", data="", options={"trials": 1})
+    begun = replace(record_of("random"), options={"trials": 1})
     (folder / "begun").mkdir()
     (folder / "begun" / "sweep.json").write_text(json.dumps(begun.to_json()))
     done = run_main("--plan", "--resume", "begun")
     assert done.returncode == 0, done.stderr
     assert "1 config" in done.stdout
+
+
+@pytest.mark.parametrize("owner", ["own", "another user's"])
+def test_a_run_is_planned_by_its_record_alone_where_its_file_may_not_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, owner: str
+) -> None:
+    file = folder / "never.py"
+    Scribe(folder / "begun").sweep(file=str(file), file_hash=hash_of(file))
+    if owner == "own":
+        file.write_text("raise AssertionError('it has run')")
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
+    done = run_main("--plan", "--resume", "begun")
+    assert done.returncode == 0, done.stderr
+    for line in (
+        "num_workers: choice(0, 3, 6, 8) [systems]",
+        "in all      4 trials",
+        " none",
+    ):
+        assert line in done.stdout
+    for words, message in (
+        (["--plan", "--trials", "9"], "name the file to plan more trials"),
+        ([], "name the file to run: "),
+    ):
+        refused = run_main("--resume", "begun", *words)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert "never.py: the run's sweep file is " in refused.stderr
+        assert message in refused.stderr
 
 
 def record_of(search: str) -> SweepRecord:
@@ -225,7 +254,7 @@ def test_a_changed_sweep_is_not_planned_to_resume(
     (folder / "begun" / "journal.jsonl").write_text(f"{first}\n")
     assert run_main("--plan", "--resume", "begun").returncode == 0
     (folder / "never.py").write_text(SWEEP.replace("choice(0.1, 0.2)", new))
-    done = run_main("--plan", "--resume", "begun", *arguments)
+    done = run_main("--plan", "never.py", "--resume", "begun", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert "--resume begun: the sweep has changed since" in done.stderr
     assert message in done.stderr
