@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,6 +34,10 @@ CONFIRM_SEEDS: Final = 1000
 
 RERUNS_IN_VAIN: Final = 3
 """Reruns in a row, each contaminated again, after which no more are started."""
+
+
+ROOM_WITHIN_S: Final = 3.0
+"""Longest wait for room in the run's folder, s."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,9 +168,20 @@ class TrialFactory:
         )
 
     def _require_room(self) -> None:
-        """Raise ``OSError`` if the run's folder is full or missing, which ends the run."""
-        if self.folder is not None:
-            (self.folder / ".room").write_bytes(bytes(1 << 16))
+        """Raise ``OSError`` if the run's folder is full or missing, which ends the run.
+
+        A trial that has filled it is ended meanwhile, and its files removed.
+        """
+        until = time.monotonic() + ROOM_WITHIN_S
+        while self.folder is not None:
+            try:
+                (self.folder / ".room").write_bytes(bytes(1 << 16))
+            except OSError:
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(0.1)
+            else:
+                return
 
     def concluded(self, trial: Trial, result: TrialResult) -> TrialResult:
         """Return a result with derived figures and idle knobs; ``failed`` without any figure.
@@ -204,7 +220,8 @@ class TrialFactory:
         """Take a report of a trial: derived figures are computed from it."""
         self.derived.reported(trial, report)
         budget = trial.budget
-        if report.samples and budget.evaluated and budget.steps is None is budget.half_width:
+        is_whole = budget.evaluated and budget.steps is None is budget.half_width
+        if is_whole and report.samples and report.epoch:
             self._epochs[trial.id] = trial.config, report.samples / report.epoch
 
     def found_infeasible(self, results: Mapping[str, TrialResult]) -> dict[str, TrialResult]:

@@ -104,7 +104,8 @@ class Attempt:
         """
         if excess := self._monitor.excess(self._group.pids):
             return self._out_of_memory(excess)
-        if reason := self._monitor.overdue():  # checked first: a trial may report all the time
+        # Checked first: a trial may report all the time.
+        if reason := self._monitor.overdue() or self._monitor.fills_disk():
             return self._ended(self._row(TrialState.INFEASIBLE, reason))
         message = self._group.receive(timeout_s)
         if message is None:
@@ -137,6 +138,7 @@ class Attempt:
             self._group.poll(STOP_GRACE_S)
             self._is_leaving = False
         self._group.hang_up()
+        self._monitor.telemetry.shared.remove()
 
     # -- messages
 

@@ -32,6 +32,9 @@ from orchestrator.trial import Isolation, Report
 USABLE_SHARE = 0.9
 """Share of the node's memory for trials; the rest is for the driver, Ray and the page cache."""
 
+LEAST_ROOM = 2**28
+"""Room on the disk of $TMPDIR, in bytes, below which a trial with more than that in it ends."""
+
 READ_AGAIN_S = 4.0
 """Period of reading the exact figure, which takes 66 ms for a process of 5 GB. A process that
 writes to a page which it has shared so far gets a copy: that adds to the exact figure, and nothing
@@ -84,6 +87,7 @@ class AttemptMonitor:
         )
         self._most_bytes, self._basis = _memory_limit(launch, lease, leases)
         self._exact_from_s = float("-inf")
+        self._temporary = launch.temporary
         self._lease = lease
         self._has_paused = False
         self._clock, self._limit_s, self._began = clock, launch.time_limit_s, clock()
@@ -116,6 +120,17 @@ class AttemptMonitor:
         used = f"in which it used under {WORKS_FROM:.0%} of a core"
         return f"no report for {STALL_LIMIT_S:g} s, {used}"
 
+    def fills_disk(self) -> str:
+        """Return how much the trial has written, in words, if others have no room for it."""
+        with suppress(OSError):  # its folder is not there, or not any more
+            disk = os.statvfs(self._temporary)
+            if (room := disk.f_bavail * disk.f_frsize) < LEAST_ROOM:
+                own = sum(path.lstat().st_blocks * 512 for path in self._temporary.rglob("*"))
+                if own >= LEAST_ROOM:
+                    written = f"{own / 2**30:.2f} GiB in its $TMPDIR"
+                    return f"out of disk: {written}, which leaves {room / 2**30:.2f} GiB"
+        return ""
+
     def excess(self, pids: Sequence[int], *, pauses: bool = False) -> str:
         """Sample once a period, and compare the trial's memory with its limit.
 
@@ -144,11 +159,12 @@ class AttemptMonitor:
         times. The exact figure is read only above the limit, and read again at times. It is None
         where the processes have ended, or may not be read: the kernel's limits remain.
         """
-        now = time.monotonic()
-        if sample.anonymous_bytes <= self._most_bytes or now < self._exact_from_s:
+        now, in_files = time.monotonic(), self.telemetry.shared.num_bytes
+        at_most = sample.anonymous_bytes + in_files
+        if at_most <= self._most_bytes or now < self._exact_from_s:
             return None
         self._exact_from_s = now + READ_AGAIN_S
-        return unshared_bytes(sample.pids)
+        return unshared_bytes(sample.pids, in_files)
 
     def tags(self) -> dict[str, str]:
         """Return the telemetry's verdicts, the leased cores, and whether it was interleaved."""

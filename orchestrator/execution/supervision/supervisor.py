@@ -151,6 +151,8 @@ class Supervisor:
         elif row.state is TrialState.COMPLETED:
             forget(self._launch)
             self._tried(keep, "completed, and its checkpoint cannot be kept")
+        if row.state in (TrialState.FAILED, TrialState.INFEASIBLE):
+            self._remove_files()  # before its row is known: others may have no room
         row = merge_rerun(self._first_run, row)
         return replace(row, output=output_of(self._launch.log))
 

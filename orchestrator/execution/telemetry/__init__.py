@@ -3,4 +3,5 @@
 sampler: all of them and energy, twice a second
 contamination: load of others on the trial's cores
 gpu_sampler: GPUs, by NVML
+shared_memory: files in /dev/shm
 """

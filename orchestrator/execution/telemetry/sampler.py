@@ -11,6 +11,7 @@ from typing import Final
 
 from orchestrator.execution.telemetry.contamination import Contamination, read_core_times
 from orchestrator.execution.telemetry.gpu_sampler import GpuSampler
+from orchestrator.execution.telemetry.shared_memory import SharedFiles
 from orchestrator.system.cgroup import Cgroups
 from orchestrator.system.processes import ProcessTree, TreeSample
 
@@ -84,6 +85,7 @@ class Telemetry:
 
     Attributes:
         gpus: Sampler of its GPUs.
+        shared: Its files in shared memory.
         peak_gib: Largest sum of the processes' resident memory in any sample.
     """
 
@@ -105,7 +107,7 @@ class Telemetry:
         """
         self._cores = tuple(cores)
         self._tree, self._packages = ProcessTree(), PackageEnergy()
-        self.gpus = GpuSampler(gpus)
+        self.gpus, self.shared = GpuSampler(gpus), SharedFiles()
         self._num_others, self._overhead_s = num_others, overhead_s
         self._others: list[int] = []
         self._others_s: float | None = None
@@ -146,6 +148,7 @@ class Telemetry:
         })  # fmt: skip
         self.peak_gib = max(self.peak_gib, sample.resident_bytes / 2**30)
         self.gpus.sample(sample.pids)
+        self.shared.read(sample.pids)
         self._sample_others(at)
         return sample
 

@@ -36,6 +36,7 @@ Act = Literal[
     "exit",
     "mutter",
     "litter",
+    "leave",
 ]
 
 
@@ -60,6 +61,8 @@ def train(config: Config, run: Run) -> None:
         if config.act == "litter":
             print(tempfile.mkdtemp())
             shutil.rmtree(tempfile.gettempdir())
+        if config.act == "leave":
+            _leave()
         if config.act == "mutter":
             _say_half(run)
         if config.num_items:
@@ -83,6 +86,15 @@ def train(config: Config, run: Run) -> None:
             raise ValueError("asked to")
         run.checkpoint({"epoch": torch.tensor(epoch)})
         run.report(val_acc=0.5, **_described(config))
+
+
+def _leave() -> None:
+    """Leave a file in shared memory, and a temporary one; fail."""
+    Path(tempfile.gettempdir(), "large").write_bytes(bytes(2**20))
+    with Path("/dev/shm", f"left-by-{os.getpid()}").open("wb") as shared:
+        print(shared.name)
+        time.sleep(1.2)  # until it was seen
+    raise OSError(28, "No space left on device")
 
 
 def _step(config: Config, step: int, eaten: list[torch.Tensor]) -> bool:

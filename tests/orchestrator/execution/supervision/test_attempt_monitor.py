@@ -84,7 +84,7 @@ def test_memory_over_the_limit_is_explained(
     limit: str,
 ) -> None:
     monkeypatch.setattr(attempt_monitor, "node_bytes", lambda: 20 * GIB)
-    monkeypatch.setattr(attempt_monitor, "unshared_bytes", lambda _: 19 * GIB)
+    monkeypatch.setattr(attempt_monitor, "unshared_bytes", lambda *_: 19 * GIB)
     sample = TreeSample(pids=(1,), anonymous_bytes=19 * GIB)
     monkeypatch.setattr(Telemetry, "sample", lambda *_, **__: sample)
     made = monitor(tmp_path, Clock(), isolation, memory_gib=memory_gib)
@@ -96,7 +96,7 @@ def test_the_exact_memory_is_read_only_where_it_may_matter(
 ) -> None:
     read: list[tuple[int, ...]] = []
 
-    def exact(pids: tuple[int, ...]) -> int:
+    def exact(pids: tuple[int, ...], _in_files: int) -> int:
         read.append(pids)
         return 6 * GIB
 
@@ -118,6 +118,31 @@ def test_the_exact_memory_is_read_only_where_it_may_matter(
     assert len(read) == 1
     assert made.excess(PIDS) == "", "it may have grown where the sum has not"
     assert len(read) == 2
+
+
+def test_files_in_shared_memory_are_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Telemetry, "sample", lambda *_, **__: TreeSample(pids=tuple(PIDS)))
+    made = monitor(tmp_path, Clock(), memory_gib=5.0)
+    assert made.excess(PIDS) == ""
+    made.telemetry.shared.num_bytes = 6 * GIB
+    assert "GiB of its own, above the trial's limit of 5.00 GiB" in made.excess(PIDS)
+
+
+def test_a_trial_that_leaves_no_room_on_the_disk_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, room = monitor(tmp_path, Clock()), SimpleNamespace(f_bavail=10**9, f_frsize=4096)
+    monkeypatch.setattr(os, "statvfs", lambda _: room)
+    monkeypatch.setattr(attempt_monitor, "LEAST_ROOM", 2**20)
+    assert made.fills_disk() == "", "it has not made its folder yet"
+    own = tmp_path / "scratch/tmp/trial/file"
+    own.parent.mkdir(parents=True)
+    own.write_bytes(os.urandom(2**21))
+    assert made.fills_disk() == "", "there is room"
+    room.f_bavail = 1
+    assert made.fills_disk() == "out of disk: 0.00 GiB in its $TMPDIR, which leaves 0.00 GiB"
+    own.unlink()
+    assert made.fills_disk() == "", "others have taken it"
 
 
 def test_tags_name_the_cores_and_a_pause(tmp_path: Path) -> None:

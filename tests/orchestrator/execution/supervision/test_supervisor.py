@@ -14,7 +14,7 @@ from orchestrator.execution.process.ranks import RankGroup
 from orchestrator.execution.supervision.supervisor import Supervisor
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.kernel.executor import Launch, Update
-from orchestrator.trial import Budget, TrialState
+from orchestrator.trial import Budget, TrialResult, TrialState
 from tests.orchestrator.execution.supervised import (
     Course,
     events_of,
@@ -51,6 +51,24 @@ def test_a_trial_has_temporary_files_of_its_own_which_go_with_it(
     assert course.result.state is TrialState.COMPLETED, "it has removed the folder of these files"
     assert course.result.output.startswith(f"{tmp_path}/scratch/tmp/trial/")
     assert not (tmp_path / "scratch/tmp/trial").exists()
+
+
+def test_what_a_trial_leaves_is_gone_before_its_row_is_known(
+    servers: ForkServers, tmp_path: Path
+) -> None:
+    launch = launch_of(tmp_path, act="leave")
+    leases = leases_in(tmp_path)
+    lease = leases.acquire(1, launch.isolation, timeout_s=30)
+    supervisor = Supervisor(launch, host_of(servers, leases))
+    try:
+        supervisor.start(lease)
+        row = next(event for event in events_of(supervisor) if isinstance(event, TrialResult))
+        assert "No space left" in row.reason
+        assert not launch.temporary.exists()
+        assert not Path(row.output.splitlines()[0]).exists()
+    finally:
+        supervisor.close()
+        lease.release()
 
 
 # -- retries

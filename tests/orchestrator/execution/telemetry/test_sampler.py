@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from orchestrator.execution.telemetry import sampler
 from orchestrator.execution.telemetry.gpu_sampler import GpuSampler
 from orchestrator.execution.telemetry.sampler import PERIOD_S, PackageEnergy, Telemetry
+from orchestrator.execution.telemetry.shared_memory import SHARED_MEMORY, SharedFiles
 from orchestrator.system.gpus import visible_gpus
 from orchestrator.system.processes import ProcessTree, TreeSample
 from tests.orchestrator.helpers.made_nvml import Gpu, MadeNvml
@@ -49,6 +52,25 @@ def test_samples_once_a_period_however_often_it_is_asked(now: SimpleNamespace) -
         taken += telemetry.sample(PIDS) is not None
         now.s += PERIOD_S / 10
     assert taken == 10
+
+
+def test_files_in_shared_memory_are_counted_and_removed_unless_they_are_others() -> None:
+    def made() -> Path:
+        return Path(stack.enter_context(NamedTemporaryFile(dir=SHARED_MEMORY, delete=False)).name)
+
+    with ExitStack() as stack:
+        before, shared = made(), SharedFiles()
+        own = made()
+        own.write_bytes(bytes(2**20))
+        shared.read(PIDS)
+        assert shared.num_bytes == 2**20
+    other = Path(SHARED_MEMORY, f"{own.name}-of-another")
+    other.write_bytes(b"no process of the trial has it open")
+    shared.read(PIDS)
+    shared.remove()
+    assert [path.exists() for path in (before, own, other)] == [True, False, True]
+    before.unlink()
+    other.unlink()
 
 
 def test_figures_are_of_the_time_between_samples(
