@@ -12,6 +12,7 @@ that it restored.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -164,6 +165,20 @@ class Ended(Event):
     """The process ended."""
 
     exit_code: int
+
+
+def deaths_of(past: Sequence[Event]) -> Counter[str]:
+    """Return for each trial how many drivers died while it ran, instead of ending in order."""
+    deaths, running = Counter[str](), set[str]()
+    for event in (*past, Resumed(sweep={})):
+        if isinstance(event, Started):
+            running.add(event.trial_id)
+        elif isinstance(event, Finished):
+            running.discard(event.trial_id)
+        elif isinstance(event, Resumed | Ended):
+            deaths.update(running if isinstance(event, Resumed) else ())
+            running.clear()
+    return deaths
 
 
 KINDS: Final[Mapping[str, type[Event]]] = {

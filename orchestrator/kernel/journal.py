@@ -5,6 +5,7 @@ One event a line; :mod:`orchestrator.kernel.events` has their kinds and their co
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import time
@@ -15,9 +16,12 @@ from pathlib import Path
 from typing import BinaryIO, Final
 from zlib import crc32
 
+import msgspec
+
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel import events
 from orchestrator.kernel.events import DAMAGED, Event, decode, encode
+from orchestrator.kernel.thinning import Thinner
 from orchestrator.system.disk import sync
 from orchestrator.texts import bounded
 from orchestrator.trial import TrialState
@@ -27,6 +31,9 @@ GROUP_S: Final = 0.25
 
 _SHARE, _MOST_S = 100, 1.0
 """A sync comes no sooner than so many times as long as the last one took, or so many seconds."""
+
+LOOK_S: Final = 30.0
+"""Time between two looks whether the folder can still be written; a trial may report nothing, s."""
 
 _SYNCED: Final = (events.Opened, events.Resumed, events.Finished, events.Judged)
 """Events that are synced; those between them are, with the next one."""
@@ -61,7 +68,7 @@ class Journal:
         with os.fdopen(self._fd, "rb", closefd=False) as file:
             sizes = [len(line) for line in _whole_lines(file)]
         self._num_lines = len(sizes)
-        self._is_due, self._sync_from = False, float("-inf")
+        self._is_due, self._sync_from, self._look_from = False, float("-inf"), float("-inf")
         with self._naming():
             # The next event would make a damaged line of a torn one.
             os.ftruncate(self._fd, sum(sizes))
@@ -88,8 +95,17 @@ class Journal:
         return event
 
     def sync_ends(self) -> None:
-        """Write ends of trials through to the disk, if there are any and it is time again."""
-        if not self._is_due or (began := time.monotonic()) < self._sync_from:
+        """Write ends of trials through to the disk, if there are any and it is time again.
+
+        Raises:
+            OSError: That is not possible, or nothing could be written any more.
+        """
+        began = time.monotonic()
+        if began >= self._look_from:
+            self._look_from = began + LOOK_S
+            if not os.access(folder := self.path.parent, os.W_OK):
+                raise OSError(errno.EROFS, "cannot be written any more", str(folder))
+        if not self._is_due or began < self._sync_from:
             return
         with self._naming():
             self._sync()
@@ -129,7 +145,7 @@ class Journal:
 
 
 def read_journal(path: Path) -> Iterator[Event]:
-    """Yield the events of a journal in order; drop a torn last line.
+    """Yield the events of a journal in order, its reports thinned; drop a torn last line.
 
     Raises:
         FileNotFoundError: There is no journal at ``path``.
@@ -137,12 +153,12 @@ def read_journal(path: Path) -> Iterator[Event]:
             the line.
     """
     states: dict[str, TrialState | None] = {}
-    is_checked = False
+    is_checked, thinner = False, Thinner()
     with _opened(path) as file:
         for number, line in enumerate(_whole_lines(file), start=1):
             try:
                 is_checked = _check_line(line, number, needs=is_checked)
-                event = decode(line)
+                event = decoded(line, thinner)
                 if event is not None:
                     _check(event, states)
             except DAMAGED as error:
@@ -183,6 +199,33 @@ def _check_line(line: bytes, number: int, *, needs: bool) -> bool:
     if int(found[1]) != number:
         raise ValueError(f"it was line {int(found[1])}: lines before it were taken out or added")
     return True
+
+
+class _Place(msgspec.Struct):
+    epoch: int
+    elapsed_s: float
+
+
+class _Reported(msgspec.Struct):
+    trial_id: str
+    report: _Place
+
+
+def decoded(line: bytes, thinner: Thinner) -> Event | None:
+    """Return the event on a line; None for a report that is not kept, and for an unknown kind.
+
+    Raises:
+        Exception: One of :data:`DAMAGED`: no run writes such a line.
+    """
+    if b'"event":"report"' in line[:_SHOWN]:
+        with suppress(msgspec.MsgspecError):  # a NaN among its figures
+            brief = msgspec.json.decode(line, type=_Reported)
+            if not thinner.keeps(brief.trial_id, brief.report.epoch, brief.report.elapsed_s):
+                return None
+    event = decode(line)
+    if isinstance(event, events.Started):
+        thinner.restart(event.trial_id)
+    return event
 
 
 def _check(event: Event, states: dict[str, TrialState | None]) -> None:

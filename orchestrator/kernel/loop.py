@@ -12,20 +12,23 @@ events, as a :class:`Fold`.
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.kernel import events
+from orchestrator.kernel import events, thinning
 from orchestrator.kernel.events import Event
 from orchestrator.kernel.executor import Launch
 from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.parts import Fold, Gate, Trials
 from orchestrator.kernel.search import Pause, Proposal, Search
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
+
+MOST_DEATHS: Final = 2
+"""Deaths of the driver while a trial ran, after which it may be the cause, and runs no more."""
 
 TICK_S: Final = 0.4
 """Least time between two ticks of the folds: the console draws on each, on a trial's cores."""
@@ -68,6 +71,8 @@ class ControlLoop:
         self.results: dict[str, TrialResult] = {}
         self._asked: dict[str, Trial] = {}
         self._running: dict[str, Trial] = {}
+        self._deaths = Counter[str]()
+        self._thinner = thinning.Thinner()
         self._to_run: list[Trial] = []
         self._merged: dict[str, list[Trial]] = defaultdict(list)
         self.interrupted = False
@@ -163,11 +168,16 @@ class ControlLoop:
 
     def started(self, start: events.Started) -> None:
         """Journal the start of a trial's process, or of another from a checkpoint."""
+        self._thinner.restart(start.trial_id)
         self.record(start)
 
     def reported(self, trial: Trial, report: Report) -> bool:
         """Journal a trial's report; return True if the trial is to stop."""
-        return self.record(events.Reported(trial_id=trial.id, report=report))
+        event = self._thinner.take(events.Reported(trial_id=trial.id, report=report))
+        if event is None:
+            self.note(thinning.NOTE)
+            return False
+        return self.record(event)
 
     def finished(self, trial: Trial, result: TrialResult) -> None:
         """Journal the end of a trial, in whatever way, and hand its result to the search."""
@@ -234,6 +244,9 @@ class ControlLoop:
     def _ends_unrun(self, trial: Trial) -> bool:
         """Return True if the trial cannot run, or may no longer; it then has its row."""
         result = self._trials.unable(trial) or self._gate.not_run(trial)
+        if self._deaths[trial.id] >= MOST_DEATHS:
+            reason = f"it was running when the driver died, {MOST_DEATHS} times: it is set aside"
+            result = TrialResult(state=TrialState.FAILED, reason=reason)
         if result is not None:
             self.finished(trial, result)
         return result is not None
@@ -261,7 +274,7 @@ class ControlLoop:
 
     # -- resuming
 
-    def restore(self, past: Iterable[Event]) -> None:
+    def restore(self, past: Sequence[Event]) -> None:
         """Repeat a journal to the search; trials without a result run again. Writes nothing.
 
         Raises:
@@ -272,6 +285,7 @@ class ControlLoop:
             if isinstance(event, events.Asked | events.Merged):
                 _require_asked(self._search, event.trial, self._journal.path)
             self._apply(event)
+        self._deaths = events.deaths_of(past)
         self._gate.restoring = False
         self._search.notes()  # they are in the journal
         self._to_run = [trial for trial in self._asked.values() if not self._has_run(trial)]

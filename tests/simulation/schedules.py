@@ -13,7 +13,9 @@ from typing import Any
 from orchestrator.analysis.recommendation.choice import choose
 from orchestrator.analysis.recommendation.front import front_table
 from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.kernel.events import deaths_of
 from orchestrator.kernel.journal import read_journal
+from orchestrator.kernel.loop import MOST_DEATHS
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import SweepHistory, read_history
 from orchestrator.storage.tables import trials_of
@@ -101,7 +103,10 @@ def play(case: Case, faults: Sequence[Fault], seed: object) -> list[str]:
         if wrong:
             return wrong
         history, own = rows_of(made)
-        if case.time_budget_s is not None:
+        if aside := [row["trial_id"] for row in own if "set aside" in str(row.get("reason"))]:
+            deaths = deaths_of(list(read_journal(made.journal)))
+            wrong += [f"{trial} is set aside" for trial in aside if deaths[trial] < MOST_DEATHS]
+        elif case.time_budget_s is not None:
             if not any(fault.kind != "jump" for fault in faults) and own != rows:
                 wrong.append("a jump of the clock has changed what a budget has room for")
         elif own != rows:

@@ -13,7 +13,9 @@ from pathlib import Path
 
 from mlflow.entities import Run
 
-from orchestrator.kernel.events import Event, decode
+from orchestrator.kernel.events import Event
+from orchestrator.kernel.journal import decoded
+from orchestrator.kernel.thinning import Thinner
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TrialHistory
 from orchestrator.tracking.mlflow import content
@@ -45,7 +47,7 @@ class Mirror:
             experiment: Name of the experiment, or empty for the sweep's name.
         """
         self._run = MirroredRun(run_dir=run_dir)
-        self._offset = 0
+        self._offset, self._thinner = 0, Thinner()
         self._uri = uri
         self._experiment = experiment
         self._behind: set[str] = set()
@@ -115,7 +117,7 @@ class Mirror:
                 if not line.endswith(b"\n"):
                     return
                 self._offset += len(line)
-                if (event := decode(line)) is not None:
+                if (event := decoded(line, self._thinner)) is not None:
                     yield event
 
     def _attach(self) -> Store:

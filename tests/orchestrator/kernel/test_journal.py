@@ -263,3 +263,16 @@ def test_ends_are_synced_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert synced[-1] == 2.0, "the last of them by a later tick"
     monkeypatch.undo()
     journal.close()
+
+
+def test_a_folder_that_became_read_only_is_noticed_without_an_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.sync_ends()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + 60)
+    with pytest.raises(OSError, match=f"cannot be written any more: '{tmp_path}'"):
+        journal.sync_ends()
+    journal.close()

@@ -16,9 +16,19 @@ from orchestrator.driver.planning.plan import make_plan
 from orchestrator.driver.planning.spending import Spending
 from orchestrator.driver.trackers import StepTimes
 from orchestrator.errors import RunDirectoryError
-from orchestrator.kernel.events import Continued, Ended, Event, Finished, Noted, Started
+from orchestrator.kernel import thinning
+from orchestrator.kernel.events import (
+    Continued,
+    Ended,
+    Event,
+    Finished,
+    Noted,
+    Reported,
+    Started,
+    Timed,
+)
 from orchestrator.kernel.executor import Launch
-from orchestrator.kernel.journal import Journal, read_journal
+from orchestrator.kernel.journal import Journal, read_journal, read_steps
 from orchestrator.kernel.loop import TICK_S, ControlLoop
 from orchestrator.kernel.parts import Fold
 from orchestrator.kernel.search import WAIT, Pause, Proposal, Search
@@ -155,6 +165,25 @@ def test_the_search_decides_after_each_report_whether_the_trial_stops(loops: Loo
     assert [loop.reported(trial, REPORT) for _ in range(2)] == [False, True]
 
 
+def test_of_a_trial_that_reports_all_the_time_one_report_each_half_second_is_kept(
+    loops: Loops,
+) -> None:
+    loop = loops(Script(proposal(0)))
+    trial = launched(loop).trial
+    for number in range(thinning.MOST_REPORTS + 1000):  # one each millisecond
+        loop.reported(trial, replace(REPORT, step=number, elapsed_s=number / 1000))
+    loop.reported(trial, replace(REPORT, step=10**4, epoch=2, elapsed_s=1.3))
+    loop.finished(trial, completed(val_acc=0.5))
+    kept = [event.report for event in loops.events if isinstance(event, Reported)]
+    assert len(kept) in (202, 203), "the first ones, one or two of a second, that of an epoch"
+    assert kept[-1].epoch == 2
+    notes = [event.text for event in loops.events if isinstance(event, Noted)]
+    assert notes == [thinning.NOTE]
+    timed = list(read_steps(loops.path.with_name("steps.jsonl")))
+    blocks = sum(len(event.blocks) for event in timed if isinstance(event, Timed))
+    assert blocks == 1201, "times of steps are all kept"
+
+
 def test_a_trial_asked_for_twice_runs_once_and_is_told_twice(loops: Loops) -> None:
     search = Script(proposal(0), proposal(0), WAIT, proposal(0))
     loop = loops(search)
@@ -214,6 +243,25 @@ def test_a_resumed_sweep_runs_what_has_no_result_and_asks_on(loops: Loops) -> No
     assert search.told == [(0, TrialState.COMPLETED)]
     assert launched(loop).trial == lost
     assert launched(loop).trial.config["workers"] == 6
+
+
+@pytest.mark.parametrize("has_died", [True, False])
+def test_a_trial_that_ran_when_the_driver_died_twice_is_set_aside(
+    loops: Loops, *, has_died: bool
+) -> None:
+    told = []
+    for _ in range(3):
+        search = Script(proposal(0), proposal(3))
+        loop, past = loops(search), loops.events
+        loop.restore(past)
+        loop.open({}, past=past)
+        loop.started(Started(trial_id=launched(loop).trial.id, node="here", cores=1))
+        told = search.told
+        if not has_died:
+            loops.journals[-1].append(Ended(exit_code=130))
+    assert told == ([(0, TrialState.FAILED)] if has_died else [])
+    reasons = [event.result.reason for event in loops.events if isinstance(event, Finished)]
+    assert reasons == ["it was running when the driver died, 2 times: it is set aside"] * has_died
 
 
 def test_a_trial_is_infeasible_once_a_later_one_shows_that_its_systems_knob_changed_the_data(
