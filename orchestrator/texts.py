@@ -22,6 +22,8 @@ _UNFIT: Final = re.compile(
 )
 """Half of a surrogate pair, which UTF-8 cannot encode, control characters, and marks of direction,
 which show a line in another order than it has."""
+_OF_A_WORKER: Final = re.compile(r"\nOriginal Traceback.*\n(?:[ \t].*\n)*(.+)")
+"""The traceback that torch appends to an error, with its last line."""
 _ACTIVE: Final = re.compile(r"<(?=[a-zA-Z/!?])|(?<=!)\[|\](?=[(\[:])")
 """What begins a tag, a picture or a link in Markdown."""
 
@@ -57,8 +59,12 @@ def cause(reason: str) -> str:
 
 
 def first_line(reason: str) -> str:
-    """Return the first line of a reason, without the traceback and output below it."""
-    return reason.strip().partition("\n")[0]
+    """Return the first line of a reason, without the traceback and output below it.
+
+    That of an error in a loader worker names no cause: the cause follows.
+    """
+    cause = _OF_A_WORKER.search(reason)
+    return reason.strip().partition("\n")[0] + (f" {cause[1]}" if cause else "")
 
 
 def described(error: BaseException, most: int = MOST_OF_A_LINE) -> str:

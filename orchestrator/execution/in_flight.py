@@ -41,6 +41,7 @@ class InFlight:
         waits_from: When it began to wait, on the monotonic clock.
         wait_reported_at: When it was last reported to be waiting, or None.
         started_at: When its first training process was started; infinite before that.
+        node: Host of the last start; empty before that.
     """
 
     launch: Launch
@@ -48,6 +49,7 @@ class InFlight:
     waits_from: float = field(default_factory=lambda: time.monotonic())
     wait_reported_at: float | None = None
     started_at: float = math.inf
+    node: str = ""
 
     def __post_init__(self) -> None:
         self.unfinished = {trial.id: trial for trial in self.launch.trials}
@@ -64,6 +66,7 @@ class InFlight:
             if isinstance(update, TrialResult):
                 conductor.finished(self.unfinished.pop(trial.id), update)
             elif isinstance(update, Started):
+                self.node = update.node
                 conductor.started(update)
             else:
                 wants_stop |= conductor.reported(trial, update.report)

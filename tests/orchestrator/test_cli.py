@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import RunCli
+from tests.conftest import ROOT, RunCli
 from tests.forking import Finished
 from tests.helping import check_help, python
 from tests.orchestrator.driver.never import SWEEP, write_never
@@ -124,6 +125,20 @@ def test_help_needs_no_second() -> None:
     check_help("orchestrator", says="--resume")
 
 
+def test_a_signal_amid_imports_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Killing:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'orchestrator.cli':\n"
+        "            os.kill(os.getpid(), signal.SIGTERM)\n"
+        "sys.meta_path.insert(0, Killing())\n"
+    )
+    paths = os.pathsep.join([str(tmp_path), str(ROOT)])
+    done = python("-m", "orchestrator", env={**os.environ, "PYTHONPATH": paths}, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (143, "", "terminated\n")
+
+
 # -- files that cannot be read or written: permissions, content or name
 
 
@@ -153,7 +168,7 @@ CASES: list[tuple[list[str], list[str]]] = [
     (["secret.py"], ["secret.py", "Permission denied"]),
     (["never.py", "--out", "private/run"], ["private/run", "Permission denied"]),
     (["--resume", "unreadable"], ["unreadable/sweep.json", "Permission denied"]),
-    (["--resume", "torn"], ["torn/journal.jsonl:1 is damaged"]),
+    (["never.py", "--resume", "torn"], ["torn/journal.jsonl:1 is damaged"]),
 ]
 
 

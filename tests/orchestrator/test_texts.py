@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.texts import bounded, markdown
+from orchestrator.texts import bounded, first_line, markdown
 
 
 @pytest.mark.parametrize("mark", ["\u202e", "\u2066", "\u200f", "\u061c", "\x1b[2J", "\x9b"])
@@ -31,3 +31,16 @@ def test_nothing_active_is_left_in_markdown(text: str) -> None:
 def test_the_documents_own_markdown_stays() -> None:
     text = "**Use a = [1, 2].** loss < 0.5\n\n| a | b |\n| --- | --- |\n- `workers`: 1 <= x"
     assert markdown(text) == text
+
+
+def test_the_first_line_of_an_error_in_a_worker_has_its_cause() -> None:
+    reason = (
+        "KeyError: Caught KeyError in DataLoader worker process 0.\n"
+        "Original Traceback (most recent call last):\n"
+        '  File "train.py", line 3, in __getitem__\n'
+        "    return self.rows[index]\n"
+        "KeyError: 'weights'\n\nlast lines of output"
+    )
+    said = "KeyError: Caught KeyError in DataLoader worker process 0. KeyError: 'weights'"
+    assert first_line(reason) == said
+    assert first_line("ValueError: no\noutput") == "ValueError: no"

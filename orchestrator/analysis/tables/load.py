@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import pandas as pd
+from pyarrow.parquet import read_metadata
 
 from orchestrator.analysis.columns import write_csv
 from orchestrator.analysis.tables.run_tables import RunTables, run_intervals
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 Source = str | Path
 """A run directory; with a tracking URI an MLflow experiment's name or a parent run's id."""
+
+_MOST_CELLS: Final = 50_000_000
+"""Cells of the largest table that is read: 0.4 GB of numbers."""
 
 _REQUEST_S: Final = "10"
 """Longest wait for an answer of MLflow, unless the user set one."""
@@ -111,6 +115,9 @@ def _read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
     """
     path = run_dir / name
     try:
+        size = read_metadata(path)
+        if size.num_rows * size.num_columns > _MOST_CELLS:
+            raise ValueError(f"it has {size.num_rows:,} rows of {size.num_columns} columns")
         return pd.read_parquet(path)
     except FileNotFoundError:
         raise RunDirectoryError(
@@ -119,7 +126,7 @@ def _read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
         ) from None
     except Exception as error:  # noqa: BLE001 - a damaged file raises many types of error
         first_line = str(error).partition("\n")[0] or type(error).__name__
-        raise RunDirectoryError(f"{path}: is no Parquet table: {first_line}") from None
+        raise RunDirectoryError(f"{path}: cannot be read as a table: {first_line}") from None
 
 
 # -- MLflow

@@ -117,7 +117,8 @@ class LaunchesInFlight(Searcher, Stopper):
         flight = self._launches.get(ray_trial.trial_id)
         if flight is None:
             return
-        reason = f"the trial's supervisor died: {cause(ray_trial.error_file)}"
+        where = f" on {flight.node}" if flight.node else ""
+        reason = f"the trial's supervisor{where} died: {cause(ray_trial.error_file)}"
         del self._launches[ray_trial.trial_id]
         if self._conductor.interrupted:  # they run again when it is resumed
             return

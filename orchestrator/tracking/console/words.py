@@ -15,7 +15,7 @@ from orchestrator.metric_table import unit_of
 from orchestrator.metrics import is_accuracy
 from orchestrator.storage.history import SweepHistory, TrialHistory, cell_text
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.texts import bounded
+from orchestrator.texts import bounded, first_line
 from orchestrator.trial import Stage, Trial, TrialState
 
 SPEED: Final = "samples_per_s"
@@ -60,7 +60,7 @@ def outcome(trial: TrialHistory, history: SweepHistory) -> Iterator[str]:
         yield str(result.state)
         yield from figures(trial, history)
     else:
-        reason = (result.reason or "no reason given").splitlines()[0]
+        reason = first_line(result.reason) or "no reason given"
         yield f"{str(result.state).replace('_', ' ')}: {bounded(reason)}"
     if result.wall_s is not None:
         yield f"{result.wall_s:.1f} s"

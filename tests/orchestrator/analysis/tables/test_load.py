@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -45,7 +46,18 @@ def test_a_missing_file_is_named(run_dir: Path, name: str) -> None:
 def test_a_truncated_table_is_refused(run_dir: Path, name: RunFile) -> None:
     path = run_dir / name
     path.write_bytes(path.read_bytes()[:-99])
-    with pytest.raises(RunDirectoryError, match=rf"{name}: is no Parquet table: .+"):
+    with pytest.raises(RunDirectoryError, match=rf"{name}: cannot be read as a table: .+"):
+        load_run(run_dir)
+
+
+def test_what_is_too_large_is_refused_before_it_is_read(run_dir: Path) -> None:
+    many = pd.DataFrame({f"metrics.{number}": np.zeros(10**6, "int8") for number in range(60)})
+    many.to_parquet(run_dir / RunFile.CURVES)
+    with pytest.raises(RunDirectoryError, match="it has 1,000,000 rows of 60 columns"):
+        load_run(run_dir)
+    with (run_dir / RunFile.SWEEP).open("a") as file:
+        file.truncate(200 * 2**20)
+    with pytest.raises(RunDirectoryError, match="it has 209,715,200 bytes"):
         load_run(run_dir)
 
 

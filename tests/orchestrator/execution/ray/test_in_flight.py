@@ -151,11 +151,12 @@ def test_what_a_supervisors_death_has_ended_is_tried_again(
     tune.start("1", "a")
     tune.launches.fail(tune.trial("1"))
     assert tune.conductor.results == {}
-    reason = "the trial's supervisor died: the actor died"
+    reason = "the trial's supervisor on here died: the actor died"
     assert tune.conductor.notes == [f"trial a is tried again, since it failed: {reason}"]
 
     again = tune.launches.suggest("2")["launch"]
     assert (again.trial.id, again.failed_attempts) == ("a", 1)
+    tune.start("2", "a")
     tune.launches.fail(tune.trial("2"))
     assert tune.conductor.results["a"].reason == reason
     assert tune.launches.suggest("3") == LaunchesInFlight.FINISHED
