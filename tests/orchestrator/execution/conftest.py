@@ -117,8 +117,8 @@ def launch_of(tmp_path: Path) -> LaunchOf:
     return partial(make_launch, tmp_path)
 
 
-SHARED = ExitStack()
-"""Closes the executors that tests share."""
+INLINE, RAY = ExitStack(), ExitStack()
+"""Close the executors that tests share."""
 
 
 @pytest.fixture(scope="session")
@@ -126,11 +126,11 @@ def ray_executor() -> Iterator[RayExecutor]:
     """One Ray for all tests but those of its own start and death."""
     from orchestrator.execution.ray.executor import RayExecutor
 
-    SHARED.enter_context(guarding(ROOT, fail=pytest.fail))
+    RAY.enter_context(guarding(ROOT, fail=pytest.fail))
     executor = RayExecutor(_warm())
-    SHARED.callback(executor.close)
+    RAY.callback(executor.close)
     yield executor
-    SHARED.close()
+    RAY.close()
 
 
 @pytest.fixture(scope="session", params=["inline", "ray"])
@@ -142,9 +142,9 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
     zygote.start()
     with patch(zygote.PLACE, zygote.Forked):
         executor = InlineExecutor(_warm())
-    SHARED.callback(executor.close)
+    INLINE.callback(executor.close)
     yield executor
-    SHARED.close()
+    INLINE.close()
 
 
 def _warm() -> ForkServers:
@@ -179,7 +179,8 @@ def pytest_runtest_teardown(
     """Close a shared executor after the last of its tests: an idle Ray takes a core's time too."""
     yield
     if nextitem is None or _shared_executor(nextitem) != _shared_executor(item):
-        SHARED.close()
+        INLINE.close()
+        RAY.close()
 
 
 @pytest.fixture
