@@ -71,7 +71,7 @@ class Rigor:
     repeats: _Runs = 1
     max_repeats: _Runs = 3
     confirm: _SomeRuns = 3
-    max_confirm: _SomeRuns = 13
+    max_confirm: _SomeRuns = 9
     interleaved: _Switch = True
     finalists: _Count = 2
     check_isolated: _SomeCount = 2

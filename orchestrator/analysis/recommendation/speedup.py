@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import rows_of
+from orchestrator.analysis.columns import rows_of, varying_params_of
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.statistics.intervals import is_narrow, ratio_interval
+from orchestrator.analysis.statistics.intervals import Floats, is_narrow
 from orchestrator.analysis.statistics.pooling import contaminated
+from orchestrator.analysis.statistics.rounds import EARLY, level_of_looks, prior_of, ratio_in_rounds
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.formats import counted
 from orchestrator.search.stages.judge import InterimAnalyses
@@ -106,8 +108,8 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     """Compare the speeds of ``config`` and ``reference``, round by round of the confirm stage.
 
     All rounds are of one group of comparable rows, the one with the most pairs. A pair with a
-    contaminated run is left out where :data:`MIN_CLEAN_PAIRS` are clean. The interval is wrong in
-    as many cases as the interim analyses and the other configs of the stage leave it.
+    contaminated run is left out where :data:`MIN_CLEAN_PAIRS` are clean. The interval rests on the
+    runs of all configs of the rounds (:mod:`orchestrator.analysis.statistics.rounds`).
     """
     if tables.confirm_rows.empty:  # spares the driver a tenth of a second while it searches
         return Speedup()
@@ -116,14 +118,17 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     if not num_all:
         return Speedup()
     groups = rounds.index.get_level_values(GROUP)
-    rounds = rounds[groups == groups.value_counts(sort=False).idxmax()]
+    group = groups.value_counts(sort=False).idxmax()
+    rounds = rounds[groups == group]
     if num_open := int(rounds["ratio"].isna().sum()):
         return Speedup(num_open=num_open)
     clean = rounds[~rounds["contaminated"]]
     is_clean = len(clean) >= MIN_CLEAN_PAIRS
     used = clean if is_clean else rounds
+    logs, ours, theirs = _logs(tables, str(group), config, reference, clean=is_clean)
+    cvs, runs = np.array(tables.sweep.round_spreads, dtype=np.float64).reshape(-1, 2).T
     level = confirm_level(tables, len(used))
-    interval = ratio_interval(used["ratio"].to_numpy(dtype="float64"), level=level)
+    interval = ratio_in_rounds(logs, ours, theirs, level, prior_of(cvs, runs))
     is_known = len(used) > 1
     return Speedup(
         ratio=interval.centre,
@@ -157,16 +162,44 @@ def _rounds(
     return pd.DataFrame({"ratio": ratios, "contaminated": either})
 
 
+def _logs(
+    tables: RunTables,
+    group: str,
+    config: Mapping[str, Any],
+    reference: Mapping[str, Any],
+    *,
+    clean: bool,
+) -> tuple[Floats, int, int]:
+    """Return the log speeds of a group, a row a round and a column a config, and two columns.
+
+    Args:
+        tables: The run.
+        group: Of comparable rows.
+        config: The config of the first column that is returned.
+        reference: That of the other one.
+        clean: True: contaminated runs are NaN.
+    """
+    rows, rule = tables.confirm_rows, tables.rule
+    rows = rows[(rows["state"] == TrialState.COMPLETED) & (rows[GROUP] == group)]
+    rows = rows[~contaminated(rows)] if clean else rows
+    numbers = rows.groupby(varying_params_of(rows), dropna=False, sort=False).ngroup()
+    speeds = rows[rule.speed_column].groupby([rows["repeat"], numbers]).mean().unstack()
+    figures = speeds.to_numpy(dtype=np.float64)
+    logs = rule.speed.sign * np.log(np.where(figures > 0, figures, np.nan))
+    ours, theirs = (int(numbers[rows_of(rows, one)].iloc[0]) for one in (config, reference))
+    return logs, ours, theirs
+
+
 def confirm_level(tables: RunTables, num_pairs: int) -> float:
     """Return how often the interval of a paired ratio over so many pairs may be wrong.
 
-    5 % is shared out over the interim analyses of the stage
-    (:mod:`orchestrator.search.stages.judge`) and over its configs but the baseline.
+    It is the level of the next interim analysis (:mod:`orchestrator.search.stages.judge`): a stage
+    that was broken off has its analysis there instead of later.
     """
     rigor, num_configs = tables.sweep.rigor, len(tables.confirmed_configs) or 1
-    first = max(rigor.confirm, 1)
-    analyses = InterimAnalyses(first=first, last=max(rigor.max_confirm, first))
-    return analyses.level(num_pairs) / num_configs
+    looks = InterimAnalyses(first=max(rigor.confirm, 1), last=rigor.max_confirm).at
+    is_last = len(looks) == 1 or num_pairs > looks[-2]
+    return level_of_looks(looks, num_configs) * (1 if is_last else EARLY)
 
 
 def speed_up(tables: RunTables, config: Mapping[str, Any]) -> Speedup:

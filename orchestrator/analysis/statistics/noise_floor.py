@@ -22,9 +22,11 @@ from orchestrator.analysis.comparable import GROUP, probed_co_located
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.statistics.pooling import config_ids, contaminated, were_interleaved
+from orchestrator.analysis.statistics.rounds import level_of_looks
 from orchestrator.analysis.wording import MOST_FACTOR
 from orchestrator.formats import counted, percent
-from orchestrator.search.stages.judge import LAST_SHARE, LEVEL
+from orchestrator.search.stages.judge import InterimAnalyses
+from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Stage, TrialState
 
 DIFFERENCE: Final = 0.05
@@ -107,6 +109,7 @@ class NoiseFloor:
             "num_runs": self.num_runs,
             "largest_ratio": self.largest_ratio,
             "cv": self.cv,
+            "interleaved": self.interleaved,
             "pairs_needed_for_5_percent": pairs_needed(self.cv),
             "text": self.text,
         }
@@ -182,8 +185,8 @@ def _floor(
 def pairs_needed(cv: float) -> int | None:
     """Return the pairs with which a paired t test shows :data:`DIFFERENCE`; None past fifty.
 
-    In four of five cases, by the noncentral t distribution. The test is the last interim
-    analysis, at its share of the 5 %; see :mod:`orchestrator.search.stages.judge`.
+    In four of five cases, by the noncentral t distribution. The test is the last interim analysis
+    of the default rounds; see :mod:`orchestrator.search.stages.judge`.
 
     Args:
         cv: Coefficient of variation of a run's speed, the same for both configs.
@@ -192,9 +195,11 @@ def pairs_needed(cv: float) -> int | None:
 
     if cv == 0:
         return 2
+    rigor = Rigor()
+    level = level_of_looks(InterimAnalyses(first=rigor.confirm, last=rigor.max_confirm).at, 1)
     for num_pairs in range(2, _MOST_PAIRS + 1):
         error = math.sqrt(2 * math.log1p(cv**2) / num_pairs)
-        quantile = stdtrit(num_pairs - 1, 1 - LEVEL * LAST_SHARE / 2)
+        quantile = stdtrit(num_pairs - 1, 1 - level / 2)
         # The far tail is left out.
         if 1 - float(nctdtr(num_pairs - 1, math.log1p(DIFFERENCE) / error, quantile)) >= _POWER:
             return num_pairs

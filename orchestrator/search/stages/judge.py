@@ -1,9 +1,9 @@
 """The judge, which answers the stages' questions from the analysis; the repeats that it names.
 
-The interim analyses of the confirm stage are fixed beforehand and share the 5 % that intervals may
-be wrong in, so that all intervals together have 95 % confidence, whichever the stage ends at.
-(Repeated confidence intervals with Bonferroni's bound: Jennison and Turnbull, "Interim analyses:
-the repeated confidence interval approach", Journal of the Royal Statistical Society B 51, 1989.)
+The interim analyses of the confirm stage are fixed beforehand, so that the intervals at all of them
+together have 95 % confidence, whichever the stage ends at (repeated confidence intervals: Jennison
+and Turnbull, "Interim analyses: the repeated confidence interval approach", Journal of the Royal
+Statistical Society B 51, 1989; their level: :mod:`orchestrator.analysis.statistics.rounds`).
 """
 
 from __future__ import annotations
@@ -125,14 +125,8 @@ class Repeating(Phase):
 
 # -- interim analyses
 
-LEVEL: Final = 0.05
-"""Probability of a wrong interval, over all interim analyses together."""
-
-LAST_SHARE: Final = 0.4
-"""Share of the level at the last analysis: most of the close cases are decided there."""
-
-GROWTH: Final = 1.6
-"""Ratio of the runs at an analysis to those at the one before: 3, 5, 8, 13."""
+GROWTH: Final = 1.8
+"""Ratio of the runs at an analysis to those at the one before: 3, 5, 9, 16."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,16 +149,3 @@ class InterimAnalyses:
             before_last.append(num)
             num = max(num + 1, round(GROWTH * num))
         return (*before_last, max(self.first, self.last))
-
-    def level(self, num_pairs: int) -> float:
-        """Return the probability of a wrong interval over so many pairs.
-
-        It is the share of the next analysis: a stage that was broken off has its analysis there
-        instead of later. More pairs than planned count as the last analysis.
-        """
-        pairs = self.at
-        if len(pairs) == 1:
-            return LEVEL
-        if num_pairs > pairs[-2]:
-            return LEVEL * LAST_SHARE
-        return LEVEL * (1 - LAST_SHARE) / (len(pairs) - 1)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -185,11 +183,18 @@ def test_contaminated_rounds_count_where_too_few_are_clean() -> None:
 def test_the_level_is_shared_out_over_interim_analyses_and_finalists() -> None:
     run = confirm(MadeRun(), {3: [500.0, 496.0, 505.0], 0: [400.0, 404.0, 398.0]})
     fixed = confirm_level(run.tables, 3)
-    run.sweep["max_confirm"] = 12
+    run.sweep["max_confirm"] = 9
     extended = confirm_level(run.tables, 3)
+    assert fixed == pytest.approx(0.05)
+    assert confirm_level(run.tables, 4) == extended < confirm_level(run.tables, 6) < fixed
     run.add_runs(config(num_workers=6), [500.0, 496.0, 505.0], stage="confirm")
-    shared = confirm_level(run.tables, 3)
-    assert (fixed, extended, shared) == pytest.approx((0.05, 0.01, 0.005))
-    logs = np.log([500 / 400, 496 / 404, 505 / 398])
-    half = stats.t.ppf(1 - 0.005 / 2, 2) * logs.std(ddof=1) / math.sqrt(3)
-    assert pairs_of(run).low == pytest.approx(np.exp(logs.mean() - half))
+    assert confirm_level(run.tables, 3) < extended
+
+
+def test_earlier_confirm_stages_narrow_the_interval() -> None:
+    run = confirm(MadeRun(), {3: [1096.0, 1114.0], 0: [1000.0, 1000.0]})
+    run.sweep |= {"confirm": 2, "max_confirm": 2}
+    alone = pairs_of(run)
+    run.sweep["round_spreads"] = [(0.018, 9), (0.02, 9), (0.022, 9)]
+    assert 1.0 < pairs_of(run).low < pairs_of(run).ratio
+    assert pairs_of(run).low > alone.low

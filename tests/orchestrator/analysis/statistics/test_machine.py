@@ -15,6 +15,7 @@ from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.statistics.machine import Interference, interference_effect
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor, pairs_needed
+from orchestrator.analysis.statistics.rounds import level_of_looks
 from orchestrator.trial import Stage
 from tests.orchestrator.analysis.made_runs import SPEED, MadeRun, config
 
@@ -86,7 +87,7 @@ def test_the_pairs_that_are_advised_find_the_difference_in_four_of_five_cases(cv
 
     def found(num_pairs: int) -> float:
         tested = stats.ttest_1samp(differences[:, :num_pairs], 0.0, axis=1)
-        return float((tested.pvalue < 0.02).mean())
+        return float((tested.pvalue < level_of_looks((3, 5, 9), 1)).mean())
 
     assert found(pairs) >= 0.785
     assert pairs < 4 or found(pairs - 2) < 0.785

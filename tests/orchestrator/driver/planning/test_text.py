@@ -54,14 +54,14 @@ def test_the_plan_has_all_of_it() -> None:
         "                  5  fp16 needs a GPU (as workers=0 prefetch=2 ranks=1 amp=fp16)",
         "repeats     0 to 4 trials: the best config and up to 3 that the measurements do not "
         "separate from it, until each has 3 runs",
-        "confirm     6 to 39 trials, isolated: the selected config and the baseline, up to 1 "
-        "contender, 3 to 13 runs each, interleaved on the same cores where possible",
+        "confirm     6 to 27 trials, isolated: the selected config and the baseline, up to 1 "
+        "contender, 3 to 9 runs each, interleaved on the same cores where possible",
         "            1 trial, isolated: what is recommended, once, with the test split",
         "cores       4 a trial; 1 node of 4 cores, no GPU",
         "            1 at once, leased",
         "time        unknown until the first trial has run: no earlier run of this sweep on "
         "this data with this budget, these fixed knobs and cores",
-        "in all      17 to 54 trials; how long they take is not known yet: no earlier trials "
+        "in all      17 to 42 trials; how long they take is not known yet: no earlier trials "
         "like these",
     ]
 

@@ -1,0 +1,146 @@
+"""Ratios of configs that run in rounds, from rounds that are looked at several times.
+
+The model: the logarithm of a run's speed is the sum of its config's level, its round's and an
+error, whose variance is the same for all configs. The variance is estimated from all of them: it is
+the residual mean square of the two-way layout (Scheffe, "The Analysis of Variance", 1959, chapter
+4). A config whose pairs differ by more than that explains keeps the variance of its own pairs.
+
+Earlier confirm stages on the same machine moderate the variance (Smyth, "Linear models and
+empirical Bayes methods", Statistical Applications in Genetics and Molecular Biology 3, 2004): they
+count as further degrees of freedom, the more the better they agree with each other. They do not
+where this stage's variance is larger than they explain.
+
+The looks share the 5 % that intervals may be wrong in. Student's t changes little from one look to
+the next, and finalists share the baseline's runs. So the level of a look is computed from draws of
+equals, such that the intervals of all finalists at all looks are right together in 95 % (Pocock,
+"Group sequential methods in the design and analysis of clinical trials", Biometrika 64, 1977, who
+knows the variance).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Final
+
+import numpy as np
+
+from orchestrator.analysis.statistics.intervals import (
+    CONFIDENCE,
+    Floats,
+    Interval,
+    t_quantile,
+    two_sided_p,
+)
+from orchestrator.analysis.statistics.matched_pairs import Noise
+
+EARLY: Final = 0.3
+"""Level of a look, as a share of the last one's: most close cases are decided at the last."""
+
+_DRAWS: Final = 20_000
+_OUTLYING: Final = 0.05
+"""Probability of a variance as large, below which it is not the others'."""
+_MEDIAN: Final = 0.5
+"""Earlier stages count unless this one's variance is above the median of what they explain."""
+_WITH_EARLIER: Final = 0.6
+"""Level with earlier stages, as a share: the rest is spent where their spread was far smaller."""
+_MOST_WEIGHT: Final = 3.0
+"""Most degrees of freedom of earlier stages."""
+NOTHING: Final = Noise()
+
+
+def prior_of(cvs: Floats, runs: Floats) -> Noise:
+    """Return what earlier stages show of the variance, its degrees of freedom being its weight.
+
+    Args:
+        cvs: Coefficient of variation of a run's speed, in each of them.
+        runs: Number of runs that it rests on.
+    """
+    from scipy.special import digamma, polygamma
+
+    is_known = (cvs > 0) & (runs > 1)
+    if is_known.sum() < 2:
+        return NOTHING
+    half = (runs[is_known] - 1) / 2
+    levels = np.log(np.log1p(cvs[is_known] ** 2)) - digamma(half) + np.log(half)
+    spread = float(levels.var(ddof=1) - polygamma(1, half).mean())
+    weights = np.linspace(_MOST_WEIGHT, 0.1, 30)
+    weight = next((w for w in weights if float(polygamma(1, w / 2)) >= spread), 0.0)
+    if not weight:
+        return NOTHING
+    centre = float(levels.mean() + digamma(weight / 2) - math.log(weight / 2))
+    return Noise(variance=math.exp(centre), df=float(weight))
+
+
+def ratio_in_rounds(
+    logs: Floats, ours: int, theirs: int, level: float, prior: Noise = NOTHING
+) -> Interval:
+    """Return a config's speed over another's, with its interval.
+
+    Args:
+        logs: Logarithms of speeds: a row a round, a column a config. NaN: no run that counts.
+        ours: Column of the config.
+        theirs: Column of the other one. At least one round has both.
+        level: Share of cases in which the interval may be wrong.
+        prior: Variance of one run that earlier stages show; see :func:`prior_of`.
+    """
+    pairs = (logs[:, ours] - logs[:, theirs])[~np.isnan(logs[:, [ours, theirs]]).any(axis=1)]
+    num, centre = len(pairs), float(pairs.mean())
+    own, (variance, df) = float(pairs.var(ddof=1)) if num > 1 else math.nan, _residual(logs)
+    if num > 1 and df and _tail(own, 2 * variance, num - 1, df) < _OUTLYING:
+        variance, df = own / 2, num - 1
+    if prior.df and not (df and _tail(variance, prior.variance, df, prior.df) < _MEDIAN):
+        total = df + prior.df
+        variance = (prior.df * prior.variance + (df * variance if df else 0.0)) / total
+        df, level = total, _WITH_EARLIER * level
+    if not df:
+        return Interval(math.exp(centre), math.nan, math.nan)
+    half = float(t_quantile(df, 1 - level / 2)) * math.sqrt(2 * variance / num)
+    return Interval(*(math.exp(centre + sign * half) for sign in (0, -1, 1)))
+
+
+def _residual(logs: Floats) -> tuple[float, float]:
+    """Return the variance of one error and its degrees of freedom; (nan, 0) if there are none."""
+    logs = logs[(~np.isnan(logs)).sum(axis=1) > 1]  # the run with the test split is alone
+    rounds, configs = np.nonzero(~np.isnan(logs))
+    design = np.zeros((len(rounds), sum(logs.shape)))
+    design[np.arange(len(rounds)), rounds] = 1
+    design[np.arange(len(rounds)), len(logs) + configs] = 1
+    values = logs[rounds, configs]
+    fit, _, rank, _ = np.linalg.lstsq(design, values)
+    df = float(len(values) - int(rank))
+    errors = values - design @ fit
+    return (float(errors @ errors) / df, df) if df else (math.nan, 0.0)
+
+
+def _tail(variance: float, reference: float, df: float, of_reference: float) -> float:
+    """Return how often a variance exceeds an equal one by as much (F test)."""
+    from scipy.special import fdtrc
+
+    return float(fdtrc(df, of_reference, variance / reference if reference else math.inf))
+
+
+@cache
+def level_of_looks(looks: tuple[int, ...], num_finalists: int) -> float:
+    """Return the level of the last look; that of the others is :data:`EARLY` of it.
+
+    Args:
+        looks: Rounds at each look, ascending. A look with less than two has no interval.
+        num_finalists: Configs that are compared with the baseline.
+    """
+    if looks[:-1] == () and num_finalists == 1:
+        return 1 - CONFIDENCE
+    rng = np.random.default_rng(0)
+    errors = rng.standard_normal((_DRAWS, looks[-1], num_finalists + 1))
+    smallest = np.ones(_DRAWS)
+    for num in (look for look in looks if look > 1):
+        some = errors[:, :num]
+        means = some.mean(axis=1)
+        rest = some - some.mean(axis=2, keepdims=True)
+        rest -= rest.mean(axis=1, keepdims=True)
+        df = num_finalists * (num - 1)
+        variance = (rest**2).sum(axis=(1, 2)) / df
+        t = np.abs(means[:, 1:] - means[:, :1]).max(axis=1) / np.sqrt(2 * variance / num)
+        p = two_sided_p(t, df)
+        smallest = np.minimum(smallest, p if num == looks[-1] else p / EARLY)
+    return float(np.quantile(smallest, 1 - CONFIDENCE))
