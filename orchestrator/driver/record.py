@@ -20,8 +20,9 @@ from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import RunDirectoryError
 from orchestrator.formats import counted
-from orchestrator.kernel.events import Continued, Ended, Event, Finished, Opened
+from orchestrator.kernel.events import Continued, Event, Finished, Opened
 from orchestrator.kernel.journal import read_journal
+from orchestrator.kernel.search import Search
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.provenance.environment import environment, node_tags
 from orchestrator.provenance.source import source_text
@@ -223,30 +224,16 @@ class Past:
                 "start a new run, or give the options and the sweep file that it was started with",
             )
 
-    def require_more(self, cut_by: str, *, extends: bool) -> None:
-        """Check that the run has something left to do that it may do.
-
-        Args:
-            cut_by: Budgets that have cut it short, none of which is larger now; or "".
-            extends: True if its search can be extended.
+    def require_extended(self, search: Search) -> None:
+        """Check that a search can continue to the configs to which it is extended now, if it is.
 
         Raises:
-            RunDirectoryError: A budget has ended the run and none is larger now, or its search
-                cannot be extended.
+            RunDirectoryError: It cannot.
         """
-        if self.trials is not None and not extends:
+        if self.trials is not None and not search.extends:
             raise RunDirectoryError(
                 f"--resume {self.run_dir} --trials {self.trials}: its search cannot be extended",
                 "start a new run",
-            )
-        last = self.events[-1] if self.events else None
-        has_ended = isinstance(last, Ended) and last.exit_code == 0
-        # Else its driver died while it wrote the tables and the answer.
-        has_answer = (self.run_dir / RunFile.ANSWER).exists()
-        if has_ended and has_answer and self.trials is None and cut_by:
-            raise RunDirectoryError(
-                f"--resume {self.run_dir}: {cut_by} has ended this run",
-                "give it more: a larger --time-budget or --core-hours",
             )
 
     def notes(self, now: SweepRecord) -> list[str]:

@@ -188,7 +188,7 @@ def _run_trials(parts: _Prepared) -> int:
             loop.follow(fold)
     try:
         loop.restore(past.events)
-        past.require_more(spending.cut_by, extends=search.extends)
+        past.require_extended(search)
     except SweepError:  # nothing is written: a run that is refused stays as it was
         journal.close()
         raise

@@ -241,9 +241,7 @@ class MachineState:
                 wrong.append(f"the end of {trial_id}, shown, is lost")
             del self.said[trial_id]
         self.has_ended |= code == 0
-        if code == 2 and "has ended this run" in self.output:
-            self.has_ended |= (self.run_dir / RunFile.ANSWER).exists()
-        elif code == 2 and not (fault is not None and fault.is_error):
+        if code == 2 and not (fault is not None and fault.is_error):
             wrong.append(f"refused: {self.output.splitlines()[-1]}")
         self.wrong += [f"after {fault}: {text}" for text in wrong]
 

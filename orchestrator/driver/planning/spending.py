@@ -66,12 +66,6 @@ class Spending(Gate):
     # -- decisions
 
     @property
-    def cut_by(self) -> str:
-        """Return the limits that have cut the run short, in words; "" if a limit is larger now."""
-        by = dict.fromkeys(cut.by for cut in self._cuts.values())
-        return "" if self.has_more else " and ".join(by)
-
-    @property
     def cuts(self) -> tuple[str, ...]:
         """Return what was left out for want of a budget, a sentence each."""
         return tuple(cut.text for cut in self._cuts.values())

@@ -62,10 +62,8 @@ def print_plan(given: Options) -> int:
         spending = Spending(request.budgets, plan, lambda: last_at)
         for event in past.events:
             spending.apply(event)
-        extends = past.trials is not None and (
-            started(sweep.search, search_problem(sweep, machine)).extends
-        )
-        past.require_more(spending.cut_by, extends=extends)
+        if past.trials is not None:
+            past.require_extended(started(sweep.search, search_problem(sweep, machine)))
         lines += lines_of_the_past(past, spending.spent, request.budgets)
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
