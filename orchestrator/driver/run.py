@@ -173,7 +173,7 @@ def _run_trials(parts: _Prepared) -> int:
     notes = [*parts.request.notes, *parts.past.notes(parts.record), *([cores] if cores else [])]
     journal = Journal(parts.directory.journal, now=parts.executor.now)
     spending, past, path = parts.spending, parts.past, parts.directory.path
-    factory = replace(parts.factory, note=lambda text: loop.note(text))
+    factory = parts.factory
     loop, search, analyst = make_loop(
         factory, parts.record, journal, spending, parts.request.warm_start
     )

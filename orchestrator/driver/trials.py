@@ -32,9 +32,6 @@ SAME_EPOCH: Final = 0.1
 CONFIRM_SEEDS: Final = 1000
 """Distance of the confirm runs' seeds from those of training: what selects never claims."""
 
-RERUNS_IN_VAIN: Final = 3
-"""Reruns in a row, each contaminated again, after which no more are started."""
-
 
 ROOM_WITHIN_S: Final = 3.0
 """Longest wait for room in the run's folder, s."""
@@ -58,8 +55,6 @@ class TrialFactory:
         folder: Private folder of the run, which must have room; None: not checked.
         time_budget: Returns the time until which trials may start, or None.
         rerun: False to run no contaminated trial again.
-        reruns: Whether each rerun of this process was contaminated again.
-        note: Takes a note for the user.
     """
 
     sweep: Sweep[Any]
@@ -75,8 +70,6 @@ class TrialFactory:
     folder: Path | None = None
     time_budget: Callable[[], TimeBudget | None] = lambda: None
     rerun: bool = True
-    reruns: list[bool] = field(default_factory=list)
-    note: Callable[[str], None] = lambda text: None
     _epochs: dict[str, tuple[Config, float]] = field(default_factory=dict, init=False)
     """Config and samples of an epoch by trial, until it has ended and the baseline too."""
     _of_base: list[float] = field(default_factory=list, init=False)
@@ -164,7 +157,7 @@ class TrialFactory:
             ceilings_from_s=CEILINGS_FROM_S,
             time_budget=self.time_budget(),
             interleaved=not is_alone,
-            rerun_contaminated=is_alone and self.rerun and not self._reruns_are_in_vain,
+            rerun_contaminated=is_alone and self.rerun,
         )
 
     def _require_room(self) -> None:
@@ -198,12 +191,6 @@ class TrialFactory:
             result = replace(result, tags=result.verdicts)
         result = self.derived.completed(trial, result)
         result = self.found_infeasible({trial.id: result}).get(trial.id, result)
-        if result.tags.get("rerun"):
-            self.reruns.append(bool(result.contaminated))
-            if self._reruns_are_in_vain:
-                self.note(
-                    f"{RERUNS_IN_VAIN} reruns in a row were contaminated again: no more start"
-                )
         idle = idle_knobs(built(self.sweep.trainable.config, trial.config))
         tags = {"contaminated": result.contaminated, "idle": ", ".join(idle)}
         made = {name: text for name, text in tags.items() if text}
@@ -211,10 +198,6 @@ class TrialFactory:
         if result.state is TrialState.COMPLETED and (reason := self._no_figure(trial, result)):
             result = replace(result, state=TrialState.FAILED, reason=reason)
         return result
-
-    @property
-    def _reruns_are_in_vain(self) -> bool:
-        return self.reruns[-RERUNS_IN_VAIN:] == [True] * RERUNS_IN_VAIN
 
     def observe(self, trial: Trial, report: Report) -> None:
         """Take a report of a trial: derived figures are computed from it."""

@@ -126,28 +126,6 @@ def test_a_systems_knob_that_changes_the_samples_of_an_epoch_is_infeasible(
     assert ("num_workers, declared systems" in result.reason) is (state is TrialState.INFEASIBLE)
 
 
-def test_after_three_reruns_in_vain_no_more_are_started_and_it_is_noted_once(
-    factory: TrialFactory,
-) -> None:
-    notes = list[str]()
-    factory = replace(factory, note=notes.append)
-    trial = factory.trial(proposal_of())
-
-    def ended(contaminated: str, rerun: str = "contaminated: 30 %") -> bool:
-        tags = {"contaminated": contaminated, "rerun": rerun}
-        factory.concluded(trial, TrialResult(state=TrialState.COMPLETED, tags=tags))
-        return factory.launch([trial]).rerun_contaminated
-
-    in_vain = "31 % of its cores' time went to other processes"
-    assert all([ended(in_vain), ended(in_vain), ended("false"), ended(in_vain), ended(in_vain)])
-    assert ended("false", rerun=""), "a run that was clean at once says nothing of reruns"
-    assert not ended(in_vain)
-    assert not ended("30 %", rerun=""), "of a trial that was not run again"
-    assert len(notes) == 1
-    assert "3 reruns in a row" in notes[0]
-    assert not replace(factory, rerun=False, reruns=[]).launch([trial]).rerun_contaminated
-
-
 def test_a_row_names_the_knobs_without_effect_in_its_config(factory: TrialFactory) -> None:
     done = TrialResult(
         state=TrialState.COMPLETED, tags={"bound": "loader"}, metrics={"samples_per_s": 1.0}
