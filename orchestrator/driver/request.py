@@ -11,7 +11,7 @@ from typing import Any, Final
 from orchestrator.arguments import command, typed
 from orchestrator.data import DataFolders, DataSet, PreparedData, find_data, is_path
 from orchestrator.driver.budgets import Budgets
-from orchestrator.driver.options.declaration import contradictions
+from orchestrator.driver.options.declaration import contradictions, replay_settings
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.warm import WarmStart, warm_start_of
 from orchestrator.errors import DataError, RunDirectoryError, SweepFileError, raise_all
@@ -113,7 +113,7 @@ def read_request(given: Options) -> Request:
     replay: Replay | None = None
     data = data_note = ""
     notes: Sequence[str] = ()
-    if (recorded := options.replay).get("table") is not None:
+    if (recorded := replay_settings(options.set)).get("table") is not None:
         replay = Replay(sweep, **recorded)
         sweep, machine, notes = replay.sweep, replay.machine, replay.notes
         data = replay.record.data

@@ -25,7 +25,6 @@ from orchestrator.driver.options.declaration import (
     hours,
     is_of_replay,
     option,
-    replay_settings,
     setting,
 )
 from orchestrator.search import SEARCHES, Asha
@@ -135,23 +134,13 @@ class Options:
         """Return the name of the executor that runs the trials."""
         return self.executor or DEFAULT_EXECUTOR
 
-    @property
-    def settings(self) -> list[str]:
-        """Return the values of ``--set`` for the sweep."""
-        return [each for each in self.set if not is_of_replay(each)]
-
-    @property
-    def replay(self) -> dict[str, Any]:
-        """Return the values of ``--set`` for a replay, by name."""
-        return replay_settings(self.set)
-
     def applied_to(self, sweep: Sweep[Any]) -> Sweep[Any]:
         """Return a sweep as the options change it; see :func:`overridden`."""
         options = DECLARATIONS.items()
         replaced = {o.replaces: getattr(self, name) for name, o in options if o.replaces}
         return overridden(
             sweep,
-            settings=self.settings,
+            settings=[each for each in self.set if not is_of_replay(each)],
             search=self.search,
             trials=self.trials,
             fields={

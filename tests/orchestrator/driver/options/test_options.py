@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from orchestrator.cli import parse
-from orchestrator.driver.options.declaration import EXECUTORS, contradictions, duration_s, flag
+from orchestrator.driver.options.declaration import (
+    EXECUTORS,
+    contradictions,
+    duration_s,
+    flag,
+    replay_settings,
+)
 from orchestrator.driver.options.options import DECLARATIONS, Options
 from orchestrator.search import SEARCHES, Random
 from orchestrator.trial import Isolation
@@ -171,9 +177,8 @@ def test_options_that_contradict_each_other_are_named(given: list[str], message:
 
 def test_settings_of_a_replay_are_read_apart_from_the_sweep_s() -> None:
     given = ["lr=1", "replay.cores=4", "replay.reuse_repeats=true", "replay.table=a", "rigor=quick"]
-    options = parse(["--set", *given])
-    assert options.replay == {"cores": 4, "reuse_repeats": True, "table": Path("a")}
-    assert options.settings == ["lr=1", "rigor=quick"]
+    settings = parse(["--set", *given]).set
+    assert replay_settings(settings) == {"cores": 4, "reuse_repeats": True, "table": Path("a")}
 
 
 @pytest.mark.parametrize("text", ["replay.cores=0", "replay.core=1", "replay.reuse_repeats=2", ""])
