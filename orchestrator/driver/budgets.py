@@ -90,28 +90,3 @@ class Budgets:
 
 def _share(amount: float, limit: float) -> float:
     return amount / limit if limit > 0 else math.inf
-
-
-def kept_back(
-    budgets: Budgets, *, finalists: int, runs: float, baseline: Amount, typical: Amount
-) -> Amount | None:
-    """Return what budgets keep back for the confirm stage; None if no search would be left.
-
-    Room for all finalists if there is enough, else only for the selected config.
-
-    Args:
-        budgets: The budgets.
-        finalists: Most configs of the stage, the baseline left out.
-        runs: Whole trainings that the runs of each up to the first analysis take; 0: no stage.
-        baseline: Amount of a whole training of the baseline.
-        typical: Amount of a whole training of another config.
-    """
-    if not runs:
-        return None
-    search = baseline + typical.times(LEAST_CONFIGS - 1)
-    for number, margin in ((finalists, MARGIN), (min(1, finalists), 1.0)):
-        compared = (baseline + typical.times(number)).times(runs)
-        kept = (compared + typical).times(margin)  # the last one is the test run
-        if not budgets.exceeded_by(kept + search):
-            return kept
-    return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from orchestrator.driver.budgets import Amount, Budgets, kept_back
+from orchestrator.driver.budgets import LEAST_CONFIGS, MARGIN, Amount, Budgets
 from orchestrator.driver.planning.plan import Plan
 from orchestrator.formats import counted
 from orchestrator.kernel import events
@@ -227,18 +227,23 @@ class Spending(Gate):
         return rest
 
     def _kept_back(self) -> Amount | None:
-        """Return what is kept for the confirm stage; None while no duration is known, too."""
+        """Return what is kept for the confirm stage: for all finalists, or for the selected config.
+
+        None if no search would be left, and while no duration is known.
+        """
         baseline, typical_s = self._of_config(self._baseline), self._trial_s(self._whole)
-        if baseline is None or typical_s is None:
+        stages, rigor = self._plan.confirm, self._plan.sweep.rigor
+        if baseline is None or typical_s is None or not stages:
             return None
-        rigor, stages = self._plan.sweep.rigor, self._plan.confirm
-        return kept_back(
-            self._budgets,
-            finalists=at_most(self._plan.num_able, 1 + rigor.finalists) - 1,
-            runs=rigor.confirm * stages[0].share_of_trial if stages else 0.0,
-            baseline=baseline,
-            typical=self._one(typical_s),
-        )
+        typical, runs = self._one(typical_s), rigor.confirm * stages[0].share_of_trial
+        search = baseline + typical.times(LEAST_CONFIGS - 1)
+        finalists = at_most(self._plan.num_able, 1 + rigor.finalists) - 1
+        for number, margin in ((finalists, MARGIN), (min(1, finalists), 1.0)):
+            compared = (baseline + typical.times(number)).times(runs)
+            kept = (compared + typical).times(margin)  # the last one is the test run
+            if not self._budgets.exceeded_by(kept + search):
+                return kept
+        return None
 
     def _of_config(self, config: Config) -> Amount | None:
         """Return what a whole training of a config takes, by its own runs where there are any."""

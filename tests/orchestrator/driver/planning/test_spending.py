@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.driver.budgets import MARGIN, Amount, Budgets, kept_back
+from orchestrator.driver.budgets import MARGIN, Amount, Budgets
 from orchestrator.driver.planning.spending import Spending
 from orchestrator.trial import Budget, Stage, Trial
 from tests.orchestrator.driver.plans import plan
@@ -202,25 +202,25 @@ def test_a_run_has_more_where_one_limit_is_larger_or_gone() -> None:
     assert Budgets(time_s=60).has_more_than(before)
 
 
-ONE = Amount(time_s=60.0, core_s=120.0)
-
-
 @pytest.mark.parametrize(
-    ("runs", "finalists", "budget", "trainings"),
+    ("runs", "share", "able", "budget", "trainings"),
     [
-        (3, 2, 100, MARGIN * (3 * 3 + 1)),
-        (3, 2, 10, 3 * 2 + 1),
-        (3, 2, 8, 0),
-        (3, 0, 100, MARGIN * (3 + 1)),
-        (4 * 0.25, 1, 100, MARGIN * (4 * 2 * 0.25 + 1)),
-        (0, 1, 100, 0),
+        (3, 1.0, 3, 100, MARGIN * (3 * 3 + 1)),
+        (3, 1.0, 3, 10, 3 * 2 + 1),
+        (3, 1.0, 3, 8, 0),
+        (3, 1.0, 1, 100, MARGIN * (3 + 1)),
+        (4, 0.25, 2, 100, MARGIN * (4 * 2 * 0.25 + 1)),
+        (0, 1.0, 2, 100, 0),
     ],
     ids=["all finalists", "the selected config", "no search left", "sole", "short runs", "none"],
 )
 def test_room_is_kept_for_as_much_of_the_stage_as_leaves_a_search(
-    runs: float, finalists: int, budget: float, trainings: float
+    runs: int, share: float, able: int, budget: float, trainings: float
 ) -> None:
-    budgets = Budgets(core_hours=budget * ONE.core_s / 3600)
-    kept = kept_back(budgets, finalists=finalists, runs=runs, baseline=ONE, typical=ONE)
-    kept = kept or Amount()
-    assert kept.core_s / ONE.core_s == pytest.approx(trainings)
+    made = plan(num_cores=2, confirm=runs, finalists=2)
+    around = [replace(stage, share_of_trial=share) for stage in made.around]
+    made = replace(made, around=tuple(around), num_able=able, stated_s=60.0)
+    one = Amount(time_s=60.0, core_s=120.0)
+    spending = Spending(Budgets(core_hours=budget * one.core_s / 3600), made, lambda: 0.0)
+    kept = spending._kept_back() or Amount()
+    assert kept.core_s / one.core_s == pytest.approx(trainings)
