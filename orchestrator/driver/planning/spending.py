@@ -235,7 +235,8 @@ class Spending(Gate):
         stages, rigor = self._plan.confirm, self._plan.sweep.rigor
         if baseline is None or typical_s is None or not stages:
             return None
-        typical, runs = self._one(typical_s), rigor.confirm * stages[0].share_of_trial
+        share = self._plan.share_of(stages[0], stages[0].share_of_trial)
+        typical, runs = self._one(typical_s), rigor.confirm * share
         search = baseline + typical.times(LEAST_CONFIGS - 1)
         finalists = at_most(self._plan.num_able, 1 + rigor.finalists) - 1
         for number, margin in ((finalists, MARGIN), (min(1, finalists), 1.0)):

@@ -141,8 +141,8 @@ def test_other_durations_are_refused(text: str) -> None:
     [
         (["--repeats", "3"], ["rigor.repeats=3"], "--set rigor.repeats=3"),
         (["--confirm=0"], ["rigor.confirm=0", "rigor.max_confirm=0"], "--set rigor.confirm=0"),
-        (["--cores", "4"], [], "--set replay.cores=4"),
-        (["--table", "runs/a"], [], "--set replay.table=runs/a"),
+        (["--cores", "4"], ["replay.cores=4"], "--set replay.cores=4"),
+        (["--table", "runs/a"], ["replay.table=runs/a"], "--set replay.table=runs/a"),
         (
             ["--cost", "cpu_hour=1,gpu_hour=2"],
             ["prices.cpu_hour=1", "prices.gpu_hour=2"],
@@ -154,7 +154,7 @@ def test_other_durations_are_refused(text: str) -> None:
 def test_an_option_of_the_last_version_works_and_names_the_new_one(
     given: list[str], settings: list[str], instead: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert parse(["s.py", *given]).settings == settings
+    assert list(parse(["s.py", *given]).set) == settings
     assert f"NOTE: {given[0].partition('=')[0]} is now {instead}" in capsys.readouterr().err
 
 
