@@ -46,7 +46,7 @@ from orchestrator.provenance.version import __version__
 from orchestrator.rules import fastest_within, knee, weighted
 from orchestrator.search import Asha, Factored, Grid, Optuna, Random, Sampler
 from orchestrator.space.configs import both, knobs, learning, systems
-from orchestrator.space.domains import choice, integers, loguniform, normal, uniform
+from orchestrator.space.domains import choice, integers, loguniform, uniform
 from orchestrator.sweep.definition import NODE, Sweep
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trainable import Demand, Trainable
@@ -72,7 +72,7 @@ __all__ = [
     "SearchSpec", "Stage", "Sweep", "SweepError", "SweepFileError", "Trainable", "__version__",
     "at_least", "at_most", "both", "choice", "fastest_within", "from_function", "from_optuna",
     "from_ray", "from_script", "integers", "knee", "knobs", "learning", "loguniform", "maximize",
-    "minimize", "normal", "requires", "run", "systems", "uniform", "weighted",
+    "minimize", "requires", "run", "systems", "uniform", "weighted",
 ]  # fmt: skip
 
 

@@ -103,8 +103,6 @@ def spacing(domain: Domain, points: int) -> str:
     low, high = domain.low, domain.high
     if points == 1:
         return "1 point, the middle"
-    if domain.mean is not None:
-        return f"{points} points, quantiles"
     if domain.log:
         factor = (high / low) ** (1 / (points - 1))
         return f"{points} points, each {factor:.3g} times the one before"

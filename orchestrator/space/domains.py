@@ -11,13 +11,9 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, Final, TypeVar, cast
 
 V = TypeVar("V")
-
-_REACH: Final = 5
-"""Standard deviations from the mean of a normal distribution to its ends."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,8 +57,6 @@ class Interval:
         integer: True for whole numbers only.
         step: Distance of the values, all of them multiples of it. None: any number, or any whole
             one.
-        mean: Mean of samples that are normally distributed. None: they are even.
-        deviation: Their standard deviation.
     """
 
     low: float
@@ -70,8 +64,6 @@ class Interval:
     log: bool = False
     integer: bool = False
     step: float | None = None
-    mean: float | None = None
-    deviation: float = 0.0
 
     def problem(self) -> str | None:
         """Return the problem of the domain itself, or None."""
@@ -90,8 +82,6 @@ class Interval:
 
     def sample(self, rng: random.Random) -> float:
         """Return one value, evenly on the domain's scale."""
-        if self.mean is not None:
-            return self.snapped(rng.gauss(self.mean, self.deviation))
         if self.integer and self.step is not None:
             # Each multiple is as likely as the others.
             first, last = round(self.low / self.step), round(self.high / self.step)
@@ -106,17 +96,12 @@ class Interval:
     def points(self, count: int) -> tuple[float, ...]:
         """Return ``count`` values spaced evenly on the domain's scale, the ends included.
 
-        One point is the middle. Those of a normal distribution are quantiles. Values that coincide
-        are given once.
+        One point is the middle. Values that coincide are given once.
         """
         if self.low == self.high:
             return (self.low,)
         if count == 1:
             return (self.snapped(self._between(self.low, self.high, 0.5)),)
-        if self.mean is not None:
-            shares = ((i + 0.5) / count for i in range(count))
-            normal = NormalDist(self.mean, self.deviation)
-            return tuple(dict.fromkeys(self.snapped(normal.inv_cdf(share)) for share in shares))
         shares = (i / (count - 1) for i in range(1, count - 1))
         middle = (self.snapped(self._between(self.low, self.high, share)) for share in shares)
         return tuple(dict.fromkeys([self.low, *middle, self.high]))
@@ -167,8 +152,6 @@ class Interval:
 
     def __repr__(self) -> str:
         step = "" if self.step is None else f", step={_short(self.step)}"
-        if self.mean is not None:
-            return f"normal({_short(self.mean)}, {_short(self.deviation)}{step})"
         name = "integers" if self.integer else "loguniform" if self.log else "uniform"
         log = ", log=True" if self.integer and self.log else ""
         return f"{name}({_short(self.low)}, {_short(self.high)}{log}{step})"
@@ -190,14 +173,6 @@ def uniform(low: float, high: float, *, step: float | None = None) -> float:
 def loguniform(low: float, high: float, *, step: float | None = None) -> float:
     """Vary a knob from ``low`` to ``high``, evenly in its logarithm."""
     return cast("float", Interval(low, high, log=True, step=step))
-
-
-def normal(mean: float, deviation: float, *, step: float | None = None) -> float:
-    """Vary a knob about a mean, by a normal distribution up to five standard deviations."""
-    low, high = mean - _REACH * deviation, mean + _REACH * deviation
-    if step is not None and step > 0:
-        low, high = math.ceil(low / step) * step, math.floor(high / step) * step
-    return cast("float", Interval(low, high, step=step, mean=mean, deviation=deviation))
 
 
 def integers(low: int, high: int, *, log: bool = False, step: int | None = None) -> int:
@@ -226,7 +201,7 @@ def _short(end: object) -> str:
 
 _TAKEN: Final = (
     "taken are tune.choice, tune.grid_search, tune.uniform, tune.loguniform, tune.randint, "
-    "tune.lograndint, tune.randn and their quantized forms"
+    "tune.lograndint and their quantized forms"
 )
 
 
@@ -248,8 +223,6 @@ def from_ray_tune(value: object) -> object:
     log = scale == "_LogUniform"
     if kind == "Categorical":
         return Choice(tuple(domain.categories))
-    if kind == "Float" and scale == "_Normal":
-        return normal(sampler.mean, sampler.sd, step=step)
     if scale in {"_Uniform", "_LogUniform"} and kind in {"Integer", "Float"}:
         whole = kind == "Integer"
         low, high = float(domain.lower), float(domain.upper)

@@ -11,7 +11,7 @@ from orchestrator.errors import SweepFileError
 from orchestrator.kernel.problem import config_of, key_of, varied_within
 from orchestrator.kernel.search import Proposal, Search, SearchSpec
 from orchestrator.search import Factored, Grid, Random
-from orchestrator.space.domains import choice, integers, loguniform, normal, uniform
+from orchestrator.space.domains import choice, integers, loguniform, uniform
 from tests.orchestrator.search.playing import (
     Config,
     key,
@@ -57,7 +57,6 @@ def test_a_grid_that_is_too_large_is_refused_before_it_is_made() -> None:
     [
         (loguniform(0.01, 1), ["lr: 3 points, each 10 times the one before; what lies between "]),
         (uniform(0.5, 1), ["lr: 3 points, 0.25 apart; what lies between "]),
-        (normal(1, 0.1), ["lr: 3 points, quantiles; what lies between "]),
         (choice(0.1, 0.9), []),
         (uniform(0.5, 1.5, step=0.5), []),
     ],

@@ -120,7 +120,7 @@ def train(config):
 SPACE = {
     "model": {"layers": tune.choice([[8], [8, 8], None])},
     "größe (cm)": tune.qrandint(8, 64, 8),
-    "self": tune.randn(0, 1),
+    "self": tune.uniform(-1, 1),
     "opt": tune.choice([{"name": "a", "lr": 0.1}, {"name": "b"}]),
     "none": None,
     "f": abs,
