@@ -103,7 +103,8 @@ class Points:
             except TypeError:  # values of several types have no order
                 codes, values = pd.factorize(configs[name], use_na_sentinel=False)
             self.values[name], self.codes[name] = values.tolist(), codes.astype(np.int32)
-        self._index = pd.Index(_hashes(self.codes))
+        self._telling = self.varied or [*self.values]
+        self._index = pd.Index(_hashes({name: self.codes[name] for name in self._telling}))
 
     def __len__(self) -> int:
         return len(self._index)
@@ -115,8 +116,9 @@ class Points:
 
     def changed(self, rows: Rows, changes: Mapping[str, int]) -> Rows:
         """Return the row of each config with some values changed, by their codes; -1 for none."""
-        codes = {name: own[rows] for name, own in self.codes.items()}
-        codes |= {name: np.full_like(codes[name], code) for name, code in changes.items()}
+        codes = {name: self.codes[name][rows] for name in self._telling}
+        for name in changes.keys() & codes.keys():
+            codes[name] = np.full_like(codes[name], changes[name])
         return self._index.get_indexer(pd.Index(_hashes(codes)))
 
 
