@@ -79,17 +79,11 @@ class ForkServers:
             if code is not None and (code < 0 or has_served):
                 self.socket_for(server.allocator, server.modules)
 
-    def warm(self, preload: Iterable[tuple[str, Sequence[str]]]) -> dict[str, str]:
-        """Start the servers of ``preload``, except where the allocator is not installed.
-
-        Returns:
-            Their sockets by :func:`server_key`.
-        """
-        sockets = {}
+    def warm(self, preload: Iterable[tuple[str, Sequence[str]]]) -> None:
+        """Start the servers of ``preload``, except where the allocator is not installed."""
         for allocator, modules in preload:
             with suppress(LookupError):
-                sockets[server_key(allocator, modules)] = str(self.socket_for(allocator, modules))
-        return sockets
+                self.socket_for(allocator, modules)
 
     def _start(self, path: Path, allocator: str, modules: Sequence[str]) -> subprocess.Popen[bytes]:
         environment = allocator_environment(allocator, self._environment)

@@ -154,9 +154,10 @@ class RayExecutor(Executor):
 
         An actor that a supervisor starts ends with that supervisor, and its servers with it.
         """
-        own = launch.each() if self._owns_cluster else ()
-        ready = self._own_servers.warm((each.demand.allocator, each.preload) for each in own)
-        return ServerWay(session=self._session, ready=ready)
+        if not self._owns_cluster:
+            return ServerWay(session=self._session, folder="")
+        self._own_servers.warm((each.demand.allocator, each.preload) for each in launch.each())
+        return ServerWay(session=self._session, folder=str(self._folder))
 
     def _keep_up(self) -> None:
         """Keep up the fork servers; on a cluster, also on nodes that have joined."""

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -72,12 +72,12 @@ class ServerWay:
 
     Attributes:
         session: Names the sweep's :class:`NodeServers`.
-        ready: Sockets, by key, of servers that the driver started itself, as it does for its own
-            Ray. On a cluster it keeps a :class:`NodeServers` on every node.
+        folder: Folder of the driver's own servers, which serve its own Ray. Empty on a cluster,
+            where it keeps a :class:`NodeServers` on every node.
     """
 
     session: str
-    ready: Mapping[str, str]
+    folder: str
 
     def socket_for(self, launch: Launch) -> Path:
         """Return the socket of the server that ``launch`` needs, on this actor's node.
@@ -87,9 +87,9 @@ class ServerWay:
             LookupError: The allocator is not installed.
         """
         allocator, modules = launch.demand.allocator, launch.preload
-        if ready := self.ready.get(server_key(allocator, modules)):
-            return Path(ready)  # the driver starts another in place of one that has died
-        allocator_environment(allocator, os.environ)  # raises what kept the driver from it
+        allocator_environment(allocator, os.environ)  # raises what keeps a server from it
+        if self.folder:  # the driver starts another in place of one that has died
+            return Path(self.folder, server_key(allocator, modules))
         asked: ray.ObjectRef[str] = self._node_servers().socket_for.remote(allocator, modules)
         try:
             return Path(ray.get(asked))

@@ -30,7 +30,7 @@ def own_servers() -> Iterator[ForkServers]:
 def test_one_server_an_allocator_and_list_of_modules(servers: ForkServers) -> None:
     first = servers.socket_for("tuned", PRELOAD)
     assert servers.socket_for("tuned", PRELOAD) == first
-    assert servers.warm([("tuned", PRELOAD)]) == {server_key("tuned", PRELOAD): str(first)}
+    assert first.name == server_key("tuned", PRELOAD)
     assert server_key("tuned", PRELOAD) != server_key("default", PRELOAD)
 
 
