@@ -123,6 +123,9 @@ clean:  ## Remove .venv and what the tools left behind; runs/ and data/ stay
 # once: where Python may not write byte code, every process would compile torch and this project again.
 # What another Python has left in it, in an installation that failed, is no part of this one.
 $(STAMP): requirements.lock
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is missing. Debian, Ubuntu: apt install" \
+	    "python3.11-venv. Elsewhere: uv python install 3.11, then" \
+	    'make PYTHON="$$(uv python find 3.11)"'; exit 1; }
 	$(PYTHON) -m venv --clear $(VENV)
 	sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \

@@ -6,6 +6,7 @@ imported from its own module.
 ================  =======================================================================
 cli               the command line of ``python -m orchestrator``; its parts are in ``driver``
 train             ``python -m orchestrator train``: with the settings that a run recommends
+demo              ``python -m orchestrator demo``: a recorded sweep, replayed
 templates         ``python -m orchestrator init``: a sweep and a trainable to begin with
 judge             ``python -m orchestrator judge``: is a revision, config or command faster?
 standalone        command line of a trainable that is trained without a sweep

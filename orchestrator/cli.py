@@ -23,6 +23,7 @@ from orchestrator.texts import bounded_lines
 
 EXIT_INTERRUPTED = 130
 COMMANDS: Final = {
+    "demo": "orchestrator.demo.play.main",
     "init": "orchestrator.templates.init.main",
     "judge": "orchestrator.judge.command.main",
     "list": "orchestrator.storage.runs.main",
@@ -44,6 +45,7 @@ _KNOWN: Final = {
     "train": "train once with what a run recommends",
     "tune": "find the arguments with which a training script runs fastest",
     "judge": "decide which of two revisions, configs or commands is faster",
+    "demo": "replay a recorded sweep in seconds, and open its report",
     "init": "write a sweep and a trainable to begin with, or a sweep of a script",
 }
 _LAST: Final = "Commands about a finished run take the last one where none is named."
