@@ -13,9 +13,9 @@ import os
 import tempfile
 from pathlib import Path
 
-import analysis as an
+import orchestrator.analysis as an
 
-RECORDED = Path(an.__file__).parent / "notebooks" / "recorded"
+RECORDED = Path(an.__file__).parents[2] / "analysis/notebooks/recorded"
 RUN = os.environ.get("RUN", RECORDED / "products_loader")
 run = an.load(RUN, os.environ.get("TRACKING_URI"))
 print(run.sweep.question)

@@ -9,9 +9,9 @@
 import os
 from pathlib import Path
 
-import analysis as an
+import orchestrator.analysis as an
 
-RECORDED = Path(an.__file__).parent / "notebooks" / "recorded"
+RECORDED = Path(an.__file__).parents[2] / "analysis/notebooks/recorded"
 RUN = os.environ.get("RUN", RECORDED / "mag240m_prefetch")
 run = an.load(RUN, os.environ.get("TRACKING_URI"))
 configs = an.configs(run)

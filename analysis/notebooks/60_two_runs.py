@@ -9,9 +9,9 @@
 import os
 from pathlib import Path
 
-import analysis as an
+import orchestrator.analysis as an
 
-RECORDED = Path(an.__file__).parent / "notebooks" / "recorded"
+RECORDED = Path(an.__file__).parents[2] / "analysis/notebooks/recorded"
 RUN = os.environ.get("RUN", RECORDED / "products_loader")
 OLDER = os.environ.get("OLDER", RECORDED / "products_loader_before")
 uri = os.environ.get("TRACKING_URI")
