@@ -14,7 +14,7 @@ from orchestrator.analysis.columns import TableError
 from orchestrator.analysis.report.sections.curves import curves_of, scaling_figure
 from orchestrator.analysis.report.sections.effects import effects_of
 from orchestrator.analysis.report.sections.front import front_of
-from orchestrator.analysis.report.sections.ladder import ladder_of
+from orchestrator.analysis.report.sections.settings import ladder_of
 from orchestrator.analysis.report.sections.timing import steps_of
 from orchestrator.analysis.report.tables import Section
 from orchestrator.analysis.report.view import View

@@ -11,7 +11,7 @@ from typing import Final
 import pandas as pd
 
 from orchestrator.analysis.columns import TableError, write_csv
-from orchestrator.analysis.findings.findings import findings
+from orchestrator.analysis.findings.findings import Findings, findings
 from orchestrator.analysis.statistics import pareto
 from orchestrator.analysis.tables import checks
 from orchestrator.analysis.tables.load import load_run
@@ -94,7 +94,15 @@ _MEANINGS: Final = {
 _UNITS: Final = {"started_at": "UTC", "wall_s": "s", "elapsed_s": "s", "duration_s": "s"}
 
 load = load_run
-recommend = findings
+
+
+def recommend(run: RunTables, *, where: pd.DataFrame | None = None) -> Findings:
+    """Return the findings of a run, or of some rows of its ``trials``: what a budget would pick.
+
+    Raises:
+        TableError: The frame is of configs, lacks a knob, or has a trial twice.
+    """
+    return findings(checks.tables_of(run if where is None else where, run, "recommend"))
 
 
 def describe(run: RunTables, frame: pd.DataFrame | None = None) -> pd.DataFrame:

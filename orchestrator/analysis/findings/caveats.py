@@ -15,6 +15,7 @@ import pandas as pd
 from orchestrator.analysis.columns import Config, rows_of
 from orchestrator.analysis.comparable import GROUP, group_notes
 from orchestrator.analysis.composition.compose import COMPOSED
+from orchestrator.analysis.findings.reasons import most_often
 from orchestrator.analysis.findings.words import changes_of, named
 from orchestrator.analysis.knobs.effects import effects
 from orchestrator.analysis.knobs.figures import is_negligible
@@ -293,4 +294,5 @@ def _lost_trials(trials: pd.DataFrame) -> Finding:
     total = counted(len(trials), "trial")
     is_whole = not counts[TrialState.FAILED] + counts[TrialState.NOT_RUN]
     text = f"{lost} of {total}" if lost else f"{total}, each with a result"
+    text += most_often(trials.loc[trials["state"].isin(_LOST), "reason"])
     return Finding(Caveat.TRIALS, text, Health.PASS if is_whole else Health.WARNING)

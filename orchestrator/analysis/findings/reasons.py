@@ -83,11 +83,15 @@ def why_none(selection: Selection, tables: RunTables) -> str:
     ended = of_stage[of_stage["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
     if len(ended):
         return _why_unmeasured(ended, tables.rule)
-    reasons = of_stage["reason"].map(text_of)
-    causes = reasons.map(cause)
-    often = first_line(reasons[causes == causes.value_counts().index[0]].iloc[0])
-    most = f"; most often: {often}" if often else ""
-    return f"no trial completed ({_states(of_stage)}{most})"
+    return f"no trial completed ({_states(of_stage)}{most_often(of_stage['reason'])})"
+
+
+def most_often(reasons: pd.Series[str]) -> str:
+    """Return ``; most often: out of memory``, the first line of the most frequent; "" for none."""
+    texts = reasons.map(text_of)
+    causes = texts.map(cause)
+    often = first_line(texts[causes == causes.mode().iloc[0]].iloc[0]) if len(texts) else ""
+    return f"; most often: {often}" if often else ""
 
 
 def _why_unmeasured(ended: pd.DataFrame, rule: Rule) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from orchestrator.analysis.knobs.additive import model_effects
 from orchestrator.analysis.knobs.figures import Figures, Verdict
 from orchestrator.analysis.knobs.of_run import asked_figures
 from orchestrator.analysis.statistics.intervals import CONFIDENCE
@@ -43,7 +44,9 @@ def effects(run: RunTables, on: str | None = None) -> pd.DataFrame:
         if it was tried; ``kind`` ``ratio`` (for speeds and times: value over reference) or
         ``difference`` (for shares and what was learned, in their own unit); ``effect``, the mean
         over ``num_pairs`` pairs, between ``smallest`` and ``largest``; ``low`` and ``high``, its
-        95 % interval, and ``basis``, its source. Without repeats a single pair has none.
+        95 % interval, and ``basis``, its source. Without repeats a single pair has none. A knob
+        without pairs has effects of an ``additive model`` where the configs determine them: from
+        the lower to the upper quartile of a number, with the residual as the noise.
         ``verdict`` is ``higher``, ``lower``, ``equal in every pair``, ``not decided`` or ``no
         pair``, by ``p``, which is corrected for all rows of the frame. ``composed``: a config was
         not itself measured. ``contaminated``: no pair has clean runs alone.
@@ -86,12 +89,17 @@ def interactions(run: RunTables, on: str | None = None) -> pd.DataFrame:
 
 def effects_in(asked: Sequence[Figures]) -> pd.DataFrame:
     """Return the table of :func:`effects` for some figures."""
-    rows = [
-        row
-        for figures in asked
-        for knob in figures.knobs
-        for row in _found(figures, {"knob": knob}, _pairs(figures, knob), Verdict.NO_PAIR)
-    ]
+    rows: list[dict[str, Any]] = []
+    for figures in asked:
+        paired = {
+            knob: list(_found(figures, {"knob": knob}, _pairs(figures, knob), Verdict.NO_PAIR))
+            for knob in figures.knobs
+        }
+        alone = [knob for knob, own in paired.items() if own[0]["verdict"] == Verdict.NO_PAIR]
+        modelled = list(model_effects(figures)) if alone else []
+        for knob, own in paired.items():
+            by_model = [row for row in modelled if row["knob"] == knob] if knob in alone else []
+            rows += by_model or own
     return _table_of(rows, ("knob",), ("reference", "value"), "num_pairs")
 
 
@@ -119,7 +127,7 @@ def _table_of(
     verdicts[shown & (table["effect"] < nothing)] = str(Verdict.LOWER)
     equal = (table["smallest"] == nothing) & (table["largest"] == nothing) & (table[number] > 1)
     verdicts[equal] = str(Verdict.EQUAL)
-    return table.assign(p=p, verdict=verdicts.where(table[number] > 0, table["verdict"]))
+    return table.assign(p=p, verdict=verdicts.where(table["effect"].notna(), table["verdict"]))
 
 
 Comparison = tuple[dict[str, Any], Sequence[Rows], Sequence[int]]

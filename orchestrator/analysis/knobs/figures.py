@@ -16,6 +16,7 @@ from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.intervals import Floats
 from orchestrator.analysis.statistics.matched_pairs import (
     Basis,
+    Mean,
     Points,
     Rows,
     mean_difference,
@@ -183,12 +184,21 @@ class Figures:
             return self.nothing(Verdict.SAME_RUNS)
         differences = (self.levels[sides] * np.array(signs)).sum(axis=1)
         mean = mean_difference(differences, noise_of(self.variances[sides], self.df[sides]))
+        if self.is_mixed:
+            mean = replace(mean, low=math.nan, high=math.nan, p=math.nan, basis=Basis.UNKNOWN)
+        marks = {"composed": self.composed, "contaminated": self.contaminated}
+        return self.row_of(
+            mean, **{name: bool(where[sides].any()) for name, where in marks.items()}
+        )
+
+    def row_of(
+        self, mean: Mean, *, composed: bool = False, contaminated: bool = False
+    ) -> dict[str, Any]:
+        """Return a mean difference as a row of effects; see :meth:`effect`."""
         widest = MOST_POINTS if is_share(self.metric) else math.inf
         if self.kind is Kind.RATIO:
             widest = math.log(MOST_FACTOR_OF_EFFECT)
-        if self.is_mixed:
-            mean = replace(mean, low=math.nan, high=math.nan, p=math.nan, basis=Basis.UNKNOWN)
-        elif mean.high - mean.low > widest:
+        if mean.high - mean.low > widest:
             mean = replace(mean, low=math.nan, high=math.nan)
         verdict = (
             Verdict.HIGHER if mean.low > 0 else Verdict.LOWER if mean.high < 0 else Verdict.OPEN
@@ -197,8 +207,7 @@ class Figures:
         if self.kind is Kind.RATIO:
             logs = ("effect", "low", "high", "smallest", "largest")
             cells |= {name: math.exp(cells[name]) for name in logs}
-        marks = {"composed": self.composed, "contaminated": self.contaminated}
-        cells |= {name: bool(where[sides].any()) for name, where in marks.items()}
+        cells |= {"composed": composed, "contaminated": contaminated}
         return self._same | cells | {"basis": str(mean.basis), "verdict": str(verdict)}
 
     def nothing(self, verdict: Verdict) -> dict[str, Any]:

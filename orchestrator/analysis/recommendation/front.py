@@ -86,8 +86,8 @@ def with_confirmed(
     alone = alone[~alone.index.isin(place)]
     if alone.empty:
         return shown
-    alone = alone.assign(verdict="", on_front=False, **{MEASURED_IN: str(Stage.CONFIRM)})
-    return pd.concat([shown, alone], ignore_index=True)
+    own = {"verdict": "", "on_front": False, MEASURED_IN: str(Stage.CONFIRM), COMPOSED: False}
+    return pd.concat([shown, alone.assign(**own).reindex(columns=shown.columns)], ignore_index=True)
 
 
 def sign_of(row: Mapping[Any, Any]) -> str:

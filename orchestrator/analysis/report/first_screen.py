@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import pandas as pd
@@ -11,6 +12,7 @@ import pandas as pd
 from orchestrator.analysis.findings.caveats import Health
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.findings.words import Status
+from orchestrator.analysis.report.tables import measured
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.wording import as_sentence, is_share, short, shown, signed
 from orchestrator.arguments import command
@@ -38,11 +40,6 @@ class Number(NamedTuple):
     figure: str
     under: tuple[str, ...] = ()
 
-    @property
-    def known(self) -> bool:
-        """False if there is no figure."""
-        return self.figure != _NOT_KNOWN
-
 
 def first_screen(view: View) -> dict[str, Any]:
     """Return the content of the first screen, without the findings themselves."""
@@ -59,6 +56,7 @@ def first_screen(view: View) -> dict[str, Any]:
         "style": style,
         "basis": f"{speedup.pairs_text}, which did not select" if speedup and is_confirmed else "",
         "numbers": numbers_of(found) if config else [],
+        "before_and_after": tuple(before_and_after(view)),
         "figures": figures_of(found),
         "checks": [(*_MARKS[check.health], check) for check in found.checks],
         "changed": [
@@ -72,6 +70,16 @@ def first_screen(view: View) -> dict[str, Any]:
         ],
         "to_copy": to_copy(view),
     }
+
+
+def before_and_after(view: View) -> Iterator[str]:
+    """Yield the baseline's speed and seconds an epoch, and those of the recommended config."""
+    configs = view.shown if view.findings.measured_in is Stage.CONFIRM else view.configs
+    rows = [configs[configs[f"is_{which}"]].head(1) for which in ("baseline", "recommended")]
+    for metric, per in ((view.rule.speed.metric, ""), ("epoch_s", " an epoch")):
+        if all(measured(row, [metric]) for row in rows):
+            ends = [shown(metric, row[f"metrics.{metric}"].iloc[0]) for row in rows]
+            yield " \N{RIGHTWARDS ARROW} ".join(dict.fromkeys(ends)) + per
 
 
 def numbers_of(found: Findings) -> list[Number]:

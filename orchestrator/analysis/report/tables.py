@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -17,8 +16,8 @@ from orchestrator.analysis.wording import short, shown, telling_knobs
 from orchestrator.metric_table import unit_of
 
 INTERVAL: Final = "95 % interval"
-_PLAIN: Final = re.compile(r"-?[\d,]+(\.\d+)?(e[-+]?\d+)?")
-"""Text in which a browser finds the number itself."""
+MAX_KNOBS: Final = 4
+"""Knobs with a column that is shown without a click."""
 
 Row = Mapping[Any, Any]
 
@@ -31,11 +30,6 @@ class Cell:
     number: float | None = None
     style: str = ""
     link: str = ""
-
-    @property
-    def needs_key(self) -> bool:
-        """True if the number cannot be read from the text."""
-        return self.number is not None and _PLAIN.fullmatch(self.text) is None
 
 
 Column = tuple[str, Callable[[Row], Cell]]
@@ -124,16 +118,21 @@ def table_of_configs(
     """
     records = rows.to_dict("records")
     marks = tuple("recommended" if row["is_recommended"] else "" for row in records)
+    knobs, rest = knob_columns(view, records)
     return table_of(
         records,
-        [("", lambda row: Cell(role_of(row))), *knob_columns(view, records), *columns],
+        [("", lambda row: Cell(role_of(row))), *knobs, *columns, *rest],
         num_left_out=num_all - len(rows),
+        num_rest=len(rest),
         **{"marks": marks, **more},
     )
 
 
-def knob_columns(view: View, records: Iterable[Row]) -> list[Column]:
-    """Return the columns of the knobs that distinguish some rows."""
+def knob_columns(view: View, records: Iterable[Row]) -> tuple[list[Column], list[Column]]:
+    """Return the columns of the knobs that distinguish some rows: those to show, and the rest.
+
+    With more than :data:`MAX_KNOBS` the knobs that the recommended config changes come first.
+    """
 
     def cell(row: Row, name: str) -> Cell:
         value = row[f"params.{name}"]
@@ -142,7 +141,11 @@ def knob_columns(view: View, records: Iterable[Row]) -> list[Column]:
 
     configs = [config_of(row, view.sweep) for row in records]
     names = telling_knobs(configs, view.sweep) if configs else []
-    return [(name, partial(cell, name=name)) for name in names if name in configs[0]]
+    columns = [(name, partial(cell, name=name)) for name in names if name in configs[0]]
+    if len(columns) > MAX_KNOBS:
+        changed = {change.knob for change in view.findings.changes}
+        columns.sort(key=lambda column: column[0] not in changed)
+    return columns[:MAX_KNOBS], columns[MAX_KNOBS:]
 
 
 def figure_columns(

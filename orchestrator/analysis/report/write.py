@@ -20,7 +20,7 @@ from orchestrator.analysis.recommendation.front import composed_table, front_tab
 from orchestrator.analysis.report import drawing
 from orchestrator.analysis.report.drawing import Figure
 from orchestrator.analysis.report.first_screen import first_screen
-from orchestrator.analysis.report.sections import curves, effects, front, ladder, timing, trials
+from orchestrator.analysis.report.sections import curves, effects, front, settings, timing, trials
 from orchestrator.analysis.report.tables import Section
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -85,9 +85,12 @@ def write_page(view: View, run_dir: Path) -> None:
         plain = re.sub(r"[^\w.-]+", "-", name, flags=re.ASCII)[:100]
         file = name if plain == name else f"{plain}-{crc32(name.encode()):08x}"
         replace_file(folder / f"{file}.csv", partial(write_csv, table), lasts=False)
-    pictures = next(section.figures for section in sections if section.name == "speed")
-    title = f"{view.sweep.name} on {view.sweep.data}"
-    _write(run_dir / RunFile.FRONT_PLOT, front_picture(pictures, title))
+    _write(run_dir / RunFile.FRONT_PLOT, _picture_of(view, sections))
+
+
+def _picture_of(view: View, sections: Iterable[Section]) -> str:
+    figures = next(section.figures for section in sections if section.name == "speed")
+    return front_picture(figures, f"{view.sweep.name} on {view.sweep.data}")
 
 
 def sections_of(view: View) -> list[Section]:
@@ -95,10 +98,14 @@ def sections_of(view: View) -> list[Section]:
 
     If no config completed, one sentence replaces the sections on knobs, steps and curves.
     """
-    sections: list[Section | None] = [effects.effects_of(view), *front.front_of(view)]
+    sections: list[Section | None] = [
+        settings.choices_of(view),
+        effects.effects_of(view),
+        *front.front_of(view),
+    ]
     if len(view.all_configs):
         sections += [
-            ladder.ladder_of(view),
+            settings.ladder_of(view),
             curves.curves_of(view),
             timing.times_of(view),
             timing.steps_of(view),
@@ -113,8 +120,8 @@ def sections_of(view: View) -> list[Section]:
     return [section for section in sections if section is not None]
 
 
-def page_of(view: View, sections: Iterable[Section]) -> str:
-    """Return the page, self-contained: scripts, styles, figures."""
+def page_of(view: View, sections: Sequence[Section]) -> str:
+    """Return the page, self-contained: scripts, styles, figures; a picture without JavaScript."""
     drawn = {figure.name: figure.to_json() for part in sections for figure in part.figures}
     script = json.dumps({"figures": drawn, "dark": drawing.DARK}, separators=(",", ":"))
     return template("report.html.j2").render(
@@ -124,6 +131,7 @@ def page_of(view: View, sections: Iterable[Section]) -> str:
         ),
         first=first_screen(view),
         sections=sections,
+        picture=_picture_of(view, sections),
         figures_json=script.replace("<", "\\u003c"),  # nothing in it ends the script element
         plotly=plotly_js(),
     )
@@ -135,42 +143,27 @@ def plotly_js() -> str:
 
 
 def answer_markdown(view: View) -> str:
-    """Return the answer's sentence, the front around the recommended config, and the notes."""
-    found, sweep = view.findings, view.sweep
-    said = list(dict.fromkeys(filter(None, (found.why_not_known, *found.notes))))
-    lines = [f"- {as_sentence(note, sweep.knobs)}." for note in said[:MAX_NOTES]]
-    if len(said) > MAX_NOTES:
-        lines.append(f"- {counted(len(said) - MAX_NOTES, 'more note')} in the report.")
-    parts = (
-        f"**{found.sentence}.**",
-        f"**Data:** {sweep.data_note.partition('. To get')[0]}." if sweep.data_note else "",
-        _table(view),
-        "\n".join(lines),
-    )
-    return markdown("\n\n".join(filter(None, parts)) + "\n")
+    """Return the answer's sentence, the front around the recommended config, and the notes.
 
-
-def _table(view: View) -> str:
-    """Return the page's table of the front: recommended config, baseline, the nearest ones."""
-    rows, speed = view.shown, view.rule.speed_column
+    Of the page's table of the front it has the recommended config, the baseline, the nearest ones.
+    """
+    found, rows, speed = view.findings, view.shown, view.rule.speed_column
     on_front = rows.loc[rows["on_front"], speed]
-    if on_front.empty:
-        return "The front is empty."
     own = rows.loc[rows["is_recommended"], speed].head(1).sum()
     near = (on_front - own).abs().nsmallest(MAX_ROWS).index
     marked = rows["is_recommended"] | rows["is_baseline"]
     table = front.front_table(view, rows[rows.index.isin(near) | marked])
-    lines = [_line(table.head), f"|{' --- |' * len(table.head)}"]
-    lines += [_line(cell.text for cell in row) for row in table.rows]
-    if len(near) < len(on_front):
-        lines.append(f"\nOf the {len(on_front)} configs of the front; all are in `front.csv`.")
-    return "\n".join(lines)
-
-
-def _line(cells: Iterable[str]) -> str:
-    # MLflow's page leaves no space between the columns of a table; this space is not collapsed.
-    padded = (f"\N{NO-BREAK SPACE}{cell.replace('|', '/')}\N{NO-BREAK SPACE}" for cell in cells)
-    return f"| {' | '.join(padded)} |"
+    text = template("answer.md.j2").render(
+        found=found,
+        sweep=view.sweep,
+        table=table,
+        width=len(table.head) - table.num_rest,
+        num_front=len(on_front),
+        num_near=len(near),
+        notes=list(dict.fromkeys(filter(None, (found.why_not_known, *found.notes)))),
+        most=MAX_NOTES,
+    )
+    return markdown(text.strip() + "\n")
 
 
 # -- templates, and what the picture's draws

@@ -47,6 +47,7 @@ class Basis(StrEnum):
     BOTH = "repeats and pairs"
     PAIRS = "pairs"
     REPEATS = "repeats"
+    MODEL = "additive model"
     UNKNOWN = "noise not known"
 
 

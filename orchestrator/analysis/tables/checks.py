@@ -40,8 +40,9 @@ def column_named(frame: pd.DataFrame, name: str, function: str) -> str:
 
 
 def labelled(configs: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
-    """Return a frame of configs that remembers its objectives."""
-    labelled = configs.copy(deep=False)
+    """Return a frame of configs that remembers its objectives, varied knobs first."""
+    varied = (f"params.{name}" for name in sweep.space if f"params.{name}" in configs)
+    labelled = configs[list(dict.fromkeys([*varied, *configs.columns]))]
     labelled.attrs = {**configs.attrs, _KEY: msgspec.to_builtins(sweep.objectives)}
     return labelled
 

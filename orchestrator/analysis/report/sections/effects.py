@@ -25,18 +25,13 @@ from orchestrator.metric_table import unit_of
 from orchestrator.metrics import is_accuracy
 
 MAX_ROWS: Final = 24
+"""Rows of each figure."""
 NONE: Final = "not known"
 
-_HOW: Final = (
-    "a pair is two configs that differ in this knob alone; the effect is the mean over the pairs, "
-    "geometric where it is a ratio",
-    "systems knobs are looked at on the speed, learning knobs on what was learned, the others on "
-    "both: by its role a knob changes nothing else",
-    "the interval holds the effect in 95 % of cases; it rests on the repeats of the configs and on "
-    "how much the pairs differ",
-    "a verdict other than 'not decided' holds for all rows together at 95 % (Holm's method)",
-    "'as fast within' a margin: the whole interval lies within it",
-    "what two knobs bring together: an.interactions(run)",
+_MODEL: Final = (
+    "model: no two configs differ in this knob alone, so that its effect is a term of an additive "
+    "model of all configs, whose residual is the noise: a line over a number, from the lower to "
+    "the upper quartile of what was tried, or a step from one value to another"
 )
 _WITHOUT_PAIR: Final = {
     Verdict.NO_PAIR: "no two configs differ in one of these knobs alone, so that what it does to "
@@ -53,14 +48,16 @@ def effects_of(view: View) -> Section:
         return Section(name, title, missing=_why_none(view))
     rows = _shown(found)
     records = rows.to_dict("records")
-    drawn = [row for row in records if not is_too_wide(row)]
-    notes = legend_of(records)
+    drawn: dict[str, list[Row]] = {}
+    for row in (row for row in records if not is_too_wide(row)):
+        drawn.setdefault(row["metric"], []).append(row)
+    notes = legend_of(records) + [_MODEL] * bool((rows["basis"] == Basis.MODEL).any())
     for verdict, text in _WITHOUT_PAIR.items():
         if len(some := found[found["verdict"] == verdict]):
             knobs, metrics = (", ".join(some[name].unique()) for name in ("knob", "metric"))
             notes.append(text.format(knobs=knobs, metrics=metrics))
-    if left_out := int((found["num_pairs"] > 0).sum()) - len(rows):
-        notes.append(f"{counted(left_out, 'other pair')} of values: an.effects(run) has them all")
+    if left_out := int(found["effect"].notna().sum()) - len(rows):
+        notes.append(f"{counted(left_out, 'other row')}: an.effects(run) has them all")
     if rows.empty:
         return Section(name, title, missing="; ".join(notes))
     return Section(
@@ -72,10 +69,9 @@ def effects_of(view: View) -> Section:
         ),
         notes=tuple(notes),
         figures=tuple(
-            _forest(view, [row for row in drawn if row["metric"] == metric], metric)
-            for metric in dict.fromkeys(row["metric"] for row in drawn)
+            forest("knob", f"effects-{metric}", own, list(map(_label, own)), view.rule)
+            for metric, own in drawn.items()
         ),
-        folded=(("how these are made", _HOW),),
     )
 
 
@@ -87,7 +83,7 @@ def main_effects(view: View) -> pd.DataFrame:
 
 def _shown(found: pd.DataFrame) -> pd.DataFrame:
     """Return the rows to show, knob by knob, those with a verdict and the largest effects first."""
-    found = found[found["num_pairs"] > 0]
+    found = found[found["effect"].notna()]
     first = found.groupby(["knob", "metric"], sort=False)["reference"].transform("first")
     rows = found[found["reference"].astype("str") == first.astype("str")]
     values = rows["effect"].to_numpy(dtype=np.float64)
@@ -100,17 +96,22 @@ def _shown(found: pd.DataFrame) -> pd.DataFrame:
         any_sure=of_knob["sure"].transform("max"),
         largest=of_knob["size"].transform("max"),
     ).sort_values(["place", "any_sure", "largest"], ascending=[True, False, False], kind="stable")
-    return order.head(MAX_ROWS)[found.columns]
+    return order.groupby("metric", sort=False).head(MAX_ROWS)[found.columns]
 
 
 def _change_text(row: Row) -> str:
     return f"{short(row['reference'])} → {short(row['value'])}"
 
 
+def _label(row: Row) -> str:
+    return f"{row['knob']} {_change_text(row)}"
+
+
 def _cells(row: Row, rule: Rule) -> tuple[Cell, ...]:
     effect, ends, verdict = effect_cells(row, rule)
+    evidence = "model" if row["basis"] == Basis.MODEL else f"{row['num_pairs']:,}"
     knob = map(Cell, (row["knob"], _change_text(row), row["metric"]))
-    return (*knob, effect, ends, Cell(f"{row['num_pairs']:,}", row["num_pairs"]), verdict)
+    return (*knob, effect, ends, Cell(evidence, row["num_pairs"]), verdict)
 
 
 def _why_none(view: View) -> str:
@@ -122,19 +123,16 @@ def _why_none(view: View) -> str:
     return f"no knob varied that changes {' or '.join(metrics)} by its role"
 
 
-def _forest(view: View, records: list[Row], metric: str) -> Figure:
-    """Draw the effects on a figure with their intervals, a line a row."""
-    own, rule = pd.DataFrame(records), view.rule
+def forest(of: str, name: str, rows: Sequence[Row], labels: Sequence[str], rule: Rule) -> Figure:
+    """Draw the effects of knobs or steps on a figure, a line a row, with their intervals."""
+    own, metric = pd.DataFrame(rows), str(rows[0]["metric"])
     is_ratio = bool((own["kind"] == Kind.RATIO).all())
     scale = 1.0 if is_ratio or not is_share(metric) else 100.0
-    names = np.array([html.escape(f"{row['knob']} {_change_text(row)}") for row in records])
-    outcomes = np.array([OUTCOMES.index(outcome_of(row, rule)) for row in records])
-    caption = (
-        f"Each knob's effect on {metric}, with its 95 % interval. A mark without a bar has no "
-        "interval."
-    )
+    names = np.array([html.escape(label) for label in labels])
+    outcomes = np.array([OUTCOMES.index(outcome_of(row, rule)) for row in rows])
+    caption = f"Each {of}'s effect on {metric}, with its 95 % interval where there is one."
     look = {"height": 130 + 26 * len(own), "showlegend": True}
-    figure = Figure(f"effects-{metric}", own.drop(columns="group"), caption, **look)
+    figure = Figure(name, own.drop(columns="group"), caption, **look)
     for kind, outcome in enumerate(OUTCOMES):
         some, word = own[outcomes == kind], word_of(outcome, metric, rule)
         if len(some):
@@ -147,8 +145,7 @@ def _forest(view: View, records: list[Row], metric: str) -> Figure:
                 marker={"color": outcome.colour, "symbol": outcome.marker, "size": 11},
                 error_x=bars(some, ("effect", "low", "high"), outcome.colour, scale=scale),
                 text=[
-                    f"{effect_text(row)} ({ends_text(row) or 'no interval'}), "
-                    f"{counted(row['num_pairs'], 'pair')}"
+                    f"{effect_text(row)} ({ends_text(row) or 'no interval'})"
                     for row in some.to_dict("records")
                 ],
                 hovertemplate="%{y}<br>%{text}<extra>" + word + "</extra>",

@@ -17,19 +17,8 @@ from orchestrator.analysis.columns import config_of, rows_of, text_of, texts_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation import front as fronts
+from orchestrator.analysis.report import tables
 from orchestrator.analysis.report.sections.scatter import scatter_figures
-from orchestrator.analysis.report.tables import (
-    INTERVAL,
-    Cell,
-    Column,
-    Row,
-    Section,
-    Table,
-    figure_columns,
-    measured,
-    table_of_configs,
-    text_column,
-)
 from orchestrator.analysis.report.view import View, are_marked, limited
 from orchestrator.analysis.statistics.against_best import Verdict
 from orchestrator.analysis.statistics.intervals import is_narrow, ratio_interval
@@ -48,10 +37,6 @@ _WORDS: Final = (
     "interval; of configs that are equally good one may be called worse more often than in 5 % of "
     "sweeps",
 )
-_ON_IT: Final = (
-    "with the recommended settings, the baseline, and the configs that are not shown to be worse "
-    "than the best; a row in grey is not on the front"
-)
 _HEAD: Final = ("setting", "figure", "published", "ratio", "here", "our ratio", "measured at")
 _HOW: Final = (
     "their hardware differs from this one, so that the figures cannot be compared, but the gain of "
@@ -60,84 +45,84 @@ _HOW: Final = (
 )
 
 
-def front_of(view: View) -> Iterator[Section]:
+def front_of(view: View) -> Iterator[tables.Section]:
     """Yield the pictures and the table of the main group."""
     first = "speed" if view.rule.is_of_speed else view.rule.speed.metric
     others = ["accuracy" if is_accuracy(o.metric) else o.metric for o in view.beside_speed]
     title = f"{first} against {' and '.join(others)}" if others else first
     table = front_table(view, view.shown)
     nothing = "" if table.rows else "no config completed with every objective measured"
-    yield Section("speed", title, missing=nothing, figures=tuple(scatter_figures(view)))
+    yield tables.Section("speed", title, missing=nothing, figures=tuple(scatter_figures(view)))
     if table.rows:
-        judged = ("How this is judged, and how much of it is noise", tuple(_judged(view)))
-        notes = (_ON_IT, *filter(None, [fronts.load_note(view.shown)]), *_composed_notes(view))
-        yield Section("front", "The front", level=3, table=table, notes=notes, folded=(judged,))
+        folded = (("How this is judged, and how much of it is noise", tuple(_judged(view))),)
+        notes = (*filter(None, [fronts.load_note(view.shown)]), *_composed_notes(view))
+        yield tables.Section("front", "The front", 3, table=table, notes=notes, folded=folded)
 
 
-def front_table(view: View, configs: pd.DataFrame) -> Table:
+def front_table(view: View, configs: pd.DataFrame) -> tables.Table:
     """Return the front, the marked configs and those that may be the best, fastest first."""
     contenders = configs["verdict"].isin([Verdict.BEST, Verdict.TIED, Verdict.UNRESOLVED])
     keep, speed = configs[are_marked(configs) | contenders], view.rule.speed
     keep = keep.sort_values(view.rule.speed_column, ascending=speed.sign < 0, kind="stable")
     rows = limited(keep, MAX_ROWS, are_marked(keep))
-    columns: list[Column] = []
-    for name in (speed.metric, *measured(rows, [o.metric for o in view.rule.objectives[1:]])):
-        columns += figure_columns(
-            [name], _sign_of_speed if name == speed.metric else fronts.sign_of
-        )
-        if name == speed.metric or measured(rows, [f"{name}_low"]):
-            columns.append((INTERVAL, partial(_interval, metric=name)))
+    columns: list[tables.Column] = []
+    others = tables.measured(rows, [objective.metric for objective in view.rule.objectives[1:]])
+    for name in (speed.metric, *others):
+        sign_of = _sign_of_speed if name == speed.metric else fronts.sign_of
+        columns += tables.figure_columns([name], sign_of)
+        if name == speed.metric or tables.measured(rows, [f"{name}_low"]):
+            columns.append((tables.INTERVAL, partial(_interval, metric=name)))
     columns += [
         ("against the best", partial(_verdict_cell, view=view)),
         ("ratio to the best", _ratio_cell),
-        ("runs", lambda row: Cell(_runs(row, view), number=float(row["num_runs"]))),
-        *figure_columns(measured(rows, ["epoch_s"]), _sign_of_speed),
+        ("runs", lambda row: tables.Cell(_runs(row, view), number=float(row["num_runs"]))),
+        *tables.figure_columns(tables.measured(rows, ["epoch_s"]), _sign_of_speed),
     ]
     if (texts_of(rows, "tags.bound") != "").any():
-        columns.append(text_column("bound by", "tags.bound"))
+        columns.append(tables.text_column("bound by", "tags.bound"))
     marks = rows["is_recommended"].map({True: "recommended", False: ""})
     marks = marks.mask(~rows["on_front"] & (marks == ""), "off")
-    return table_of_configs(
+    return tables.table_of_configs(
         view, rows, columns, num_all=len(keep), marks=tuple(marks), sortable=True
     )
 
 
-def _interval(row: Row, metric: str) -> Cell:
-    return Cell(interval_text(row, metric))
+def _interval(row: tables.Row, metric: str) -> tables.Cell:
+    return tables.Cell(interval_text(row, metric))
 
 
-def _verdict_cell(row: Row, view: View) -> Cell:
+def _verdict_cell(row: tables.Row, view: View) -> tables.Cell:
     """Return a config's verdict in its colour; empty if it is not ranked.
 
     If a recommended config is tied, the cell has the margin, which it is shown to be within.
     """
     verdict, rule = text_of(row["verdict"]), view.rule
     if verdict in (Verdict.BEST, Verdict.WORSE) and not _ratio_cell(row).text:
-        return Cell("")  # a verdict without its figure
+        return tables.Cell("")  # a verdict without its figure
     text = verdict
     if row["is_recommended"] and verdict == Verdict.TIED:
         text = f"within {percent(rule.tie_margin)} of the {rule.fast[2]}"
-    return Cell(text, style=f"verdict {verdict}" if verdict else "")
+    return tables.Cell(text, style=f"verdict {verdict}" if verdict else "")
 
 
-def _ratio_cell(row: Row) -> Cell:
+def _ratio_cell(row: tables.Row) -> tables.Cell:
     """Return the ratio to the best with its interval, if that is narrow enough to give a figure."""
     ratio, low, high = (row.get(f"ratio_{end}", float("nan")) for end in ("to_best", "low", "high"))
     if pd.isna(ratio):
-        return Cell("")
+        return tables.Cell("")
     ends = f" ({low:.3f} to {high:.3f})" if low < high else ""
     is_known = pd.isna(low) or is_narrow(low, high)
-    return Cell(f"{ratio:.3f}{ends}" if is_known else "", number=float(ratio))
+    return tables.Cell(f"{ratio:.3f}{ends}" if is_known else "", number=float(ratio))
 
 
-def _runs(row: Row, view: View) -> str:
+def _runs(row: tables.Row, view: View) -> str:
     """Return the runs of a config; for a factored search its probes and its curves."""
     if row.get(fronts.MEASURED_IN) == Stage.CONFIRM or not view.tables.is_composed:
         return fronts.runs_text(row, learned_word(view.rule))
     return f"{counted(row['num_runs'], 'probe')}, {counted(row['num_all_runs'], 'curve')}"
 
 
-def _sign_of_speed(row: Row) -> str:
+def _sign_of_speed(row: tables.Row) -> str:
     composed = "" if row.get(fronts.MEASURED_IN) == Stage.CONFIRM else fronts.sign_of(row)
     return composed + fronts.load_sign_of(row)
 
@@ -183,7 +168,7 @@ def _composed_notes(view: View) -> Iterator[str]:
 # -- published figures
 
 
-def published_of(view: View) -> list[Section]:
+def published_of(view: View) -> list[tables.Section]:
     """Return the published figures that the sweep names, a table for each source."""
     entries: dict[str, list[Published]] = {}
     for entry in view.sweep.published:
@@ -193,18 +178,18 @@ def published_of(view: View) -> list[Section]:
         for number, (source, some) in enumerate(entries.items(), start=1)
     ]
     lines = (_HOW,) * any(study.table for study in studies)
-    head = Section("published", "Published figures beside these", lines=lines)
+    head = tables.Section("published", "Published figures beside these", lines=lines)
     return [head, *studies] if studies else []
 
 
-def _study(view: View, source: str, entries: list[Published], number: int) -> Section:
+def _study(view: View, source: str, entries: list[Published], number: int) -> tables.Section:
     """Return the figures of one source, each next to ours for the same setting.
 
     Figures of another data set than the run's are replaced by a sentence. Records of earlier
     versions name none: there the set is another one if a set replaced the sweep's.
     """
-    sweep, notes, rows = view.sweep, dict[str, None](), list[tuple[Cell, ...]]()
-    firsts: dict[str, tuple[float, Row | None]] = {}
+    sweep, notes, rows = view.sweep, dict[str, None](), list[tuple[tables.Cell, ...]]()
+    firsts: dict[str, tuple[float, tables.Row | None]] = {}
     named = {f"params.{knob}" for entry in entries for knob in entry.knobs}
     for entry in entries:
         is_same = entry.data == sweep.data if entry.data else not sweep.data_note
@@ -224,17 +209,17 @@ def _study(view: View, source: str, entries: list[Published], number: int) -> Se
                 ratio = "" if our_first is None else _ratio(view, metric, row, our_first, named)
                 ours = (text, ratio, str(row["label"]))
             theirs = (shown(metric, figure), f"{figure / first:.2f}" if first else "")
-            rows.append(tuple(map(Cell, (setting, metric, *theirs, *ours))))
-    return Section(
+            rows.append(tuple(map(tables.Cell, (setting, metric, *theirs, *ours))))
+    return tables.Section(
         f"published-{number}",
         source,
         level=3,
-        table=Table(head=_HEAD, rows=tuple(rows)) if rows else None,
+        table=tables.Table(head=_HEAD, rows=tuple(rows)) if rows else None,
         notes=tuple(filter(None, notes)),
     )
 
 
-def _our_config(view: View, knobs: Mapping[str, Any], metric: str) -> Row | None:
+def _our_config(view: View, knobs: Mapping[str, Any], metric: str) -> tables.Row | None:
     """Return the one of our configs with these knob values that is nearest to the baseline."""
     is_of_test = metric.startswith(("test_", "all_"))  # all nodes: also the test split's
     configs, column = view.confirmed if is_of_test else view.configs, f"metrics.{metric}"
@@ -242,7 +227,7 @@ def _our_config(view: View, knobs: Mapping[str, Any], metric: str) -> Row | None
         return None
     baseline = {name: format_value(value) for name, value in view.sweep.baseline.items()}
 
-    def distance(row: Row) -> int:
+    def distance(row: tables.Row) -> int:
         config = config_of(row, view.sweep)
         return sum(format_value(config[k]) != v for k, v in baseline.items() if k in config)
 
@@ -250,7 +235,7 @@ def _our_config(view: View, knobs: Mapping[str, Any], metric: str) -> Row | None
     return min(rows, key=distance, default=None)
 
 
-def _ratio(view: View, metric: str, row: Row, first: Row, named: set[str]) -> str:
+def _ratio(view: View, metric: str, row: tables.Row, first: tables.Row, named: set[str]) -> str:
     """Return our figure over our figure for the study's first row.
 
     Empty if ours differ in a knob that the study does not name: the ratio would include the

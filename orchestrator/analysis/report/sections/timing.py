@@ -34,10 +34,6 @@ _PHASES: Final = (
     "longer its bar. Starts of epochs are part of it only where epochs are too short for a steady "
     "state; evaluation never is."
 )
-_CEILINGS: Final = (
-    "each trial also ran its loader alone, using none of its batches, and its model alone, over "
-    "batches that were there already. Loading and computing at the same time can exceed neither"
-)
 
 
 def _fastest(view: View, needed: list[str]) -> tuple[pd.DataFrame, int]:
@@ -65,7 +61,7 @@ def ceilings_of(view: View) -> tables.Section | None:
         ],
         num_all=num_known,
     )
-    return tables.Section("ceilings", "What bounds each config", lines=(_CEILINGS,), table=table)
+    return tables.Section("ceilings", "What bounds each config", table=table)
 
 
 def gain_text(gain: Gain) -> str:
@@ -128,8 +124,10 @@ def phase_times(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _name_of(row: tables.Row) -> str:
     role = tables.role_of(row)
-    text = f"{row['label']} ({role})" if role else str(row["label"])
-    lines = textwrap.wrap(text, _LONGEST_LINE, break_long_words=False, break_on_hyphens=False)
+    text = f"{role}: {row['label']}" if role else str(row["label"])
+    lines = textwrap.wrap(
+        text, _LONGEST_LINE, max_lines=2, break_long_words=False, break_on_hyphens=False
+    )
     return "<br>".join(map(html.escape, lines))
 
 
@@ -146,18 +144,12 @@ def times_of(view: View) -> tables.Section | None:
     known = known[known["trained_s"].notna()].sort_values(
         ["reached_s", column], ascending=[True, view.rule.accuracy.sign < 0], kind="stable"
     )
+    clock = "from the start of the trial's process, evaluation included"
+    if CLOCK in curves and curves[CLOCK].notna().all():
+        clock = "in training epochs alone"
+    how = f"time counts {clock}, as finely as accuracy was evaluated"
     if view.tables.is_composed:
-        how = (
-            "the epochs that each curve took to it, at the composed time of an epoch of each "
-            "config, without evaluation"
-        )
-    else:
-        is_trained = CLOCK in curves and curves[CLOCK].notna().all()
-        from_start = "from the start of the trial's process, evaluation included"
-        how = (
-            f"time counts {'in training epochs alone' if is_trained else from_start}, as "
-            "finely as accuracy was evaluated"
-        )
+        how = "the epochs of each curve at the composed time of an epoch, without evaluation"
     singled = known["is_recommended"] | known["is_baseline"]
     table = tables.table_of_configs(
         view,

@@ -68,16 +68,17 @@ def trials_of(view: View) -> tables.Section:
     names = [*filter(is_accuracy, names), *names_shown(Place.TRIALS)]
     rest = [metric for metric in tables.measured(trials, names) if metric not in first]
     records = trials.to_dict("records")
-    outputs = view.outputs
+    outputs, (knobs, other_knobs) = view.outputs, tables.knob_columns(view, records)
     heads = [
         ("trial", lambda row: tables.Cell(row["trial_id"], link=outputs.get(row["trial_id"], ""))),
         tables.text_column("stage", "stage"),
         ("state", lambda row: tables.Cell(row["state"].replace("_", " "))),
-        *tables.knob_columns(view, records),
+        *knobs,
         *tables.figure_columns(first),
         *[tables.text_column("conditions", GROUP)] * (view.trials[GROUP].nunique() > 1),
         tables.text_column("remarks", "remarks"),
         ("wall_s", lambda row: tables.figure_cell("wall_s", row.get("wall_s", float("nan")))),
+        *other_knobs,
         *tables.figure_columns(rest),
     ]
     table = tables.table_of(
@@ -85,13 +86,11 @@ def trials_of(view: View) -> tables.Section:
         heads,
         marks=tuple(trials["state"]),
         num_left_out=len(view.trials) - len(trials),
-        num_rest=len(rest),
+        num_rest=len(other_knobs) + len(rest),
         sortable=True,
     )
-    notes = ["a click on a column title sorts. Empty: not measured. trials.csv has all trials"]
-    if outputs:
-        notes.append("a trial's name opens what it has printed, in output/ of the run directory")
-    return tables.Section("trials", "All trials", table=table, notes=tuple(notes))
+    links = "a trial's name opens what it has printed, in output/ of the run directory"
+    return tables.Section("trials", "All trials", table=table, notes=(links,) * bool(outputs))
 
 
 def _remarks(trials: pd.DataFrame) -> list[str]:

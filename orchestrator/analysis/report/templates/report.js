@@ -6,6 +6,7 @@ const print = window.matchMedia("print");
 // In another page's frame (MLflow's) neither clipboard nor downloads are to be had.
 const framed = window.self !== window.top;
 const PRINTED_WIDTH = 680;
+const ROWS_TO_FILTER = 10;
 
 for (const media of [dark, print]) media.addEventListener("change", drawAll);
 drawAll();
@@ -50,6 +51,14 @@ function addFigureTools(name) {
     const lines = () => [figure.columns, ...figure.columns.length ? turned(figure.rows) : []];
     addCsv(tools, name, () => csvOf(lines()));
   }
+  if (!framed) tools.append(button("Save SVG", () => saveSvg(name, figure)));
+}
+
+// As on paper, whatever the screen is like.
+function saveSvg(name, figure) {
+  const { data, layout } = structuredClone(figure);
+  const size = { width: 900, height: layout.height ?? 450 };
+  Plotly.downloadImage({ data, layout: { ...layout, ...size } }, { format: "svg", filename: name, ...size });
 }
 
 function turned(columns) {
@@ -69,8 +78,25 @@ function addTableTools(table) {
     });
     tools.append(toggle);
   }
+  if (table.tBodies[0].rows.length >= ROWS_TO_FILTER) tools.append(filterOf(table));
   const name = (table.getAttribute("aria-label") || "table").toLowerCase().replace(/[^a-z0-9]+/g, "-");
   addCsv(tools, name, () => csvOf([...table.rows].map((row) => [...row.cells].map(valueOf))));
+}
+
+// Shows the rows that have every word of what is typed.
+function filterOf(table) {
+  const field = document.createElement("input");
+  field.type = "search";
+  field.placeholder = "Filter rows";
+  field.setAttribute("aria-label", "Filter rows");
+  field.addEventListener("input", () => {
+    const words = field.value.toLowerCase().split(/\s+/);
+    for (const row of table.tBodies[0].rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+    }
+  });
+  return field;
 }
 
 // The title of a column without the unit, the number of a cell without the thousands' commas.
@@ -96,10 +122,7 @@ function sortBy(table, title, column) {
 }
 
 function keyOf(cell) {
-  if ("sort" in cell.dataset) return Number(cell.dataset.sort);
-  const text = cell.textContent.trim();
-  if (!cell.classList.contains("n") || text === "") return text;
-  return Number.parseFloat(text.replaceAll(",", ""));
+  return "sort" in cell.dataset ? Number(cell.dataset.sort) : cell.textContent.trim();
 }
 
 // -- copies

@@ -39,7 +39,7 @@ def test_a_directory_is_loaded_and_its_configs_have_knobs_first(
     assert isinstance(run, an.RunTables)
     pd.testing.assert_frame_equal(run.trials, made.trials)
     configs = an.configs(run)
-    assert list(configs.columns[: len(BASELINE)]) == [f"params.{name}" for name in BASELINE]
+    assert set(configs.columns[: len(BASELINE)]) == {f"params.{name}" for name in BASELINE}
     assert len(configs) == 24
 
 
@@ -120,6 +120,19 @@ def test_a_run_is_recommended_from_as_its_report_does(run: an.RunTables) -> None
     best = an.recommend(run)
     assert (best.config["num_workers"], best.config["batch_size"]) == (3, 4000)
     assert best.speedup.ratio > 3
+
+
+def test_a_smaller_budget_is_recommended_from_its_rows_alone(run: an.RunTables) -> None:
+    rows = run.trials[run.trials["params.num_workers"] != 3]
+    assert an.recommend(run, where=rows).config["num_workers"] != 3
+    with pytest.raises(an.TableError, match="recommend: takes a frame of trials"):
+        an.recommend(run, where=an.configs(run))
+
+
+def test_names_are_those_of_the_page_and_varied_knobs_come_first(run: an.RunTables) -> None:
+    assert dir(an) == sorted(an.__all__)
+    first = [f"params.{name}" for name in ("num_workers", "batch_size", "lr")]
+    assert an.configs(run).columns[:3].tolist() == first
 
 
 def test_the_front_is_the_staircase_the_best_of_the_first_objective_first() -> None:

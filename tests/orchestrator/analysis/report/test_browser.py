@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +16,7 @@ from orchestrator.analysis.report import drawing as style
 from orchestrator.metrics import minimize
 from tests.conftest import ROOT
 from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run, products_run
+from tests.orchestrator.analysis.report.edge_runs import RUNS
 from tests.orchestrator.analysis.report.pages import page_of
 
 if TYPE_CHECKING:
@@ -80,6 +82,45 @@ def pages(page: str) -> dict[str, str]:
         "failed": page_of(failed),
         "minimized": page_of(minimized),
     }
+
+
+QUESTIONS = {
+    "by how much": r"[\d,.]+ samples/s → [\d,.]+ samples/s\s+[\d.]+ m?s → [\d.]+ m?s an epoch",
+    "on which machine": r"Xeon 2\.2 GHz, 4 cores, 15\.6 GiB",
+    "how sure": r"95 % interval [\d.]+ to [\d.]+|its speed-up is not known: ",
+    "what each knob brings": r"knob\s+change\s+of\s+effect",
+    "what it cost": r"the trials took\s+\d",
+    "what next": r"Next\. \w",
+    "more accuracy": r"most accuracy[\w, ]*\s\S+=",
+    "less memory": r"(least memory|recommended|baseline)[\w, ]*\s+",
+    "what failed and why": r"trials (\d+ trials, each|.*; most often: \w)",
+    "is it my data": r"data products-synthetic",
+}
+"""What a page answers on its first two screens, and where the answer is."""
+SHOWN = """bottom => {
+  const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  const range = document.createRange(), seen = [];
+  while (texts.nextNode()) {
+    range.selectNodeContents(texts.currentNode);
+    const box = range.getBoundingClientRect();
+    if (box.width > 1 && box.bottom <= bottom && box.right <= innerWidth)
+      seen.push(texts.currentNode.textContent.trim());
+  }
+  return seen.join(" ");
+}"""
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_ten_questions_are_answered_on_the_first_two_screens(kind: str, opened: Open) -> None:
+    run = RUNS[kind]()
+    tab = opened(page_of(run), width=1300)
+    text = tab.evaluate(SHOWN, 2 * 1200)
+    silent = [ask for ask, answer in QUESTIONS.items() if not re.search(answer, text)]
+    assert silent == [], text
+    done = run.trials[run.trials["state"] == "completed"]
+    varied = [name for name in run.sweep["space"] if done[f"params.{name}"].nunique() > 1]
+    rows = " ".join(tab.locator("#effects tbody").all_inner_texts())
+    assert [name for name in varied if name not in rows] == []
 
 
 def test_every_figure_is_drawn(page: str, opened: Open) -> None:

@@ -14,7 +14,7 @@ from plotly.offline import get_plotlyjs_version
 from orchestrator.analysis.report import drawing, write
 from orchestrator.analysis.report.drawing import Figure
 from orchestrator.analysis.report.sections.scatter import scatter_figures
-from orchestrator.analysis.report.tables import Cell, figure_cell
+from orchestrator.analysis.report.tables import figure_cell
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.report.write import front_picture, plotly_js, sections_of
 from orchestrator.measurement.blocks import Phase
@@ -95,15 +95,6 @@ def test_plotly_js_has_every_trace_that_the_figures_use() -> None:
 def test_nothing_in_the_page_is_larger_than_it_needs_to_be(page: str) -> None:
     assert len(page) < len(plotly_js()) + 200_000
     assert '"template"' not in page.rpartition('<script id="figures"')[2]
-
-
-def test_a_number_that_its_text_does_not_tell_has_a_key() -> None:
-    """A browser sorts by the text where it can: each key takes room on the page."""
-    assert not Cell(text="12,345", number=12345.4).needs_key
-    assert not Cell(text="1.2e-05", number=1.2e-5).needs_key
-    assert Cell(text="91.57 %", number=0.9157).needs_key, "not 91.57"
-    assert Cell(text="2 (accuracy 3)", number=2.0).needs_key
-    assert not Cell(text="").needs_key
 
 
 def test_units_are_in_the_head_alone() -> None:

@@ -23,6 +23,7 @@ from orchestrator.analysis.report.view import View
 from orchestrator.analysis.rule import Rule
 from orchestrator.metrics import maximize, minimize
 from tests.orchestrator.analysis.made_runs import MadeRun, config
+from tests.orchestrator.analysis.report.edge_runs import FASTER, MORE_KNOBS, random_run
 from tests.orchestrator.analysis.report.pages import view_of_run
 
 
@@ -62,8 +63,24 @@ def test_a_knob_of_very_many_values_does_not_fill_the_page() -> None:
         run.add(config(lr=0.001 * (1 + number)))
     run.add(config(lr=0.5, batch_size=500))
     section = effects_of(view_of_run(run))
-    assert len(section.table.rows) == MAX_ROWS
+    assert len(section.table.rows) == MAX_ROWS + 1, "and the effect of batch_size on the speed"
     assert any("an.effects(run) has them all" in note for note in section.notes)
+
+
+def test_knobs_of_a_random_design_have_effects_of_a_model_which_is_called_one() -> None:
+    view = view_of_run(random_run())
+    section = effects_of(view)
+    rows = {row[0].text: row for row in section.table.rows if row[2].text == "samples_per_s"}
+    assert {*MORE_KNOBS, "batch_size"} <= set(rows)
+    assert {row[5].text for row in rows.values()} == {"model"}
+    assert any(note.startswith("model: no two configs differ") for note in section.notes)
+    found = main_effects(view)
+    found = found[found["metric"] == "samples_per_s"].set_index("knob")
+    for knob, gain in FASTER.items():
+        assert found.at[knob, "low"] < gain < found.at[knob, "high"]
+        assert word_of(outcome_of(found.loc[knob], RULE), "samples_per_s", RULE)[0] in "▲▼"
+    decided = found.index[found["verdict"].isin(["higher", "lower"])]
+    assert set(decided) == {*FASTER, "batch_size", "num_workers"}
 
 
 def test_where_nothing_can_be_compared_a_sentence_says_why() -> None:

@@ -79,8 +79,8 @@ def test_the_recommended_config_and_the_baseline_are_among_the_bars(view: View) 
     (drawn,) = steps_of(view).figures
     names = list(drawn.figure.data[0].y)
     assert len(names) == len(drawn.table) == MAX_ROWS
-    assert sum("(recommended)" in name for name in names) == 1
-    assert sum("(baseline)" in name for name in names) == 1
+    assert sum(name.startswith("recommended: ") for name in names) == 1
+    assert sum(name.startswith("baseline: ") for name in names) == 1
     assert drawn.caption.endswith("8 other configs are not drawn.")
     waits = next(trace for trace in drawn.figure.data if trace.name == "wait")
     assert drawn.table["wait_ms_per_1000_samples"].tolist() == pytest.approx(

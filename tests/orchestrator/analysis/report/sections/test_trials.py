@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import pandas as pd
 import pytest
 
 from orchestrator.analysis.columns import TableError
-from orchestrator.analysis.report.sections.ladder import ladder, ladder_of
+from orchestrator.analysis.report.sections.settings import ladder, ladder_of
 from orchestrator.analysis.report.sections.trials import (
     counts_of_states,
     environment_of,
@@ -169,14 +170,13 @@ def test_a_composed_step_that_its_role_rules_out_is_not_called_unknown() -> None
     assert "†" in speeds[steps.index("num_workers=3")]
 
 
-def test_each_bar_begins_where_the_last_one_ends(view: View) -> None:
+def test_the_figure_has_each_step_with_its_interval(view: View) -> None:
     section = ladder_of(view)
     steps = [cell.text for cell in column_of(section.table, "step")]
     assert steps == ["num_workers=3", "batch_size=4000", "lr=0.01"]
-    (bars,) = section.figures[0].figure.data
-    ends = [base + length for base, length in zip(bars.base, bars.x, strict=True)]
-    assert bars.base[0] == 1.0
-    assert list(bars.base[1:]) == pytest.approx(ends[:-1])
+    figure = section.figures[0]
+    assert figure.layout["yaxis"]["categoryarray"] == steps
+    effects = [effect for trace in figure.data for effect in trace["x"]]
     configs = view.all_configs.set_index("is_recommended")["metrics.samples_per_s"]
     baseline = view.all_configs.set_index("is_baseline")["metrics.samples_per_s"]
-    assert ends[-1] == pytest.approx(configs[True] / baseline[True], rel=1e-6)
+    assert math.prod(effects) == pytest.approx(configs[True] / baseline[True], rel=1e-6)
