@@ -97,12 +97,9 @@ load = load_run
 
 
 def recommend(run: RunTables, *, where: pd.DataFrame | None = None) -> Findings:
-    """Return the findings of a run, or of some rows of its ``trials``: what a budget would pick.
-
-    Raises:
-        TableError: The frame is of configs, lacks a knob, or has a trial twice.
-    """
-    return findings(checks.tables_of(run if where is None else where, run, "recommend"))
+    """Return the findings of a run, or of some rows of its ``trials``: what a budget would pick."""
+    trials = run.trials if where is None else where
+    return findings(run.only(run.trials["trial_id"].isin(trials["trial_id"])))
 
 
 def describe(run: RunTables, frame: pd.DataFrame | None = None) -> pd.DataFrame:

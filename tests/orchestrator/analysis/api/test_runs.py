@@ -125,8 +125,6 @@ def test_a_run_is_recommended_from_as_its_report_does(run: an.RunTables) -> None
 def test_a_smaller_budget_is_recommended_from_its_rows_alone(run: an.RunTables) -> None:
     rows = run.trials[run.trials["params.num_workers"] != 3]
     assert an.recommend(run, where=rows).config["num_workers"] != 3
-    with pytest.raises(an.TableError, match="recommend: takes a frame of trials"):
-        an.recommend(run, where=an.configs(run))
 
 
 def test_names_are_those_of_the_page_and_varied_knobs_come_first(run: an.RunTables) -> None:
