@@ -86,8 +86,9 @@ def with_confirmed(
     alone = alone[~alone.index.isin(place)]
     if alone.empty:
         return shown
-    own = {"verdict": "", "on_front": False, MEASURED_IN: str(Stage.CONFIRM), COMPOSED: False}
-    return pd.concat([shown, alone.assign(**own).reindex(columns=shown.columns)], ignore_index=True)
+    alone = alone.assign(verdict="", on_front=False, **{MEASURED_IN: str(Stage.CONFIRM)})
+    alone = alone.assign(**{COMPOSED: False}).reindex(columns=shown.columns)
+    return pd.concat([shown, alone], ignore_index=True)
 
 
 def sign_of(row: Mapping[Any, Any]) -> str:

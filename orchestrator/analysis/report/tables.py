@@ -141,7 +141,7 @@ def knob_columns(view: View, records: Iterable[Row]) -> tuple[list[Column], list
 
     configs = [config_of(row, view.sweep) for row in records]
     names = telling_knobs(configs, view.sweep) if configs else []
-    columns = [(name, partial(cell, name=name)) for name in names if name in configs[0]]
+    columns: list[Column] = [(n, partial(cell, name=n)) for n in names if n in configs[0]]
     if len(columns) > MAX_KNOBS:
         changed = {change.knob for change in view.findings.changes}
         columns.sort(key=lambda column: column[0] not in changed)

@@ -67,11 +67,11 @@ def _wish(objective: Objective) -> str:
 
 def _is_best(view: View, objective: Objective) -> pd.Series[bool]:
     """Return True for the best config by a figure; those that meet the rule come first."""
-    figures = objective.sign * view.shown[column_of(objective)]
+    figures: pd.Series[float] = objective.sign * view.shown[column_of(objective)]
     meets = view.shown["verdict"] != ""
     if objective.metric != view.rule.accuracy.metric and figures[meets].notna().any():
         figures = figures.where(meets)
-    return figures == figures.max()
+    return figures.eq(figures.max())
 
 
 def _settings(row: tables.Row, view: View) -> str:
