@@ -21,9 +21,11 @@ KEPT: Final = 2 / 3
 """Fraction of a group's curves that train on from each rung. Half would leave curves that learn
 more slowly and end higher."""
 
-KEPT_OF_ONE_SPEED: Final = 1 / 3
-"""The same where curves are all that is looked for: the best of all, or the best of each group in a
-space without a choice of settings."""
+KEPT_OF_ALL: Final = 1 / 3
+"""The same where the best of all curves alone is looked for."""
+
+KEPT_ALONE: Final = 0.3
+"""The same in a space without a choice of settings: of ten curves three, of three one."""
 
 NOISE: Final = 0.5
 """Share of a tolerance within which a curve may be as good as another one."""
@@ -68,7 +70,7 @@ def train_in_rungs(
 
 def share_kept(goals: Goals, *, has_choice: bool) -> float:
     """Return the fraction of a group's curves that train on from each rung."""
-    return KEPT if has_choice and not goals.is_best_all else KEPT_OF_ONE_SPEED
+    return KEPT_OF_ALL if goals.is_best_all else KEPT if has_choice else KEPT_ALONE
 
 
 def survivors(

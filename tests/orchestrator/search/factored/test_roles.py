@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from orchestrator.search.factored.findings import Findings, Fingerprint
-from orchestrator.search.factored.roles import check_learning, check_systems, suspects, what_differs
+from orchestrator.search.factored.roles import (
+    check_baseline,
+    check_learning,
+    check_systems,
+    suspects,
+    what_differs,
+)
 from orchestrator.space.knob import Role
 from tests.orchestrator.search.factored import simulated
 from tests.orchestrator.search.playing import completed, trial_of
@@ -49,6 +55,22 @@ def test_curves_of_three_seeds_or_five_decide_on_the_role(
     num, findings = paired(differences)
     assert (num, findings.factors.roles["workers"]) == (trainings, role)
     assert len(findings.factors.groups) == num_groups
+
+
+@pytest.mark.parametrize("is_replayed", [False, True])
+def test_a_run_that_a_replay_draws_again_shows_no_difference(is_replayed: bool) -> None:
+    known = simulated.findings(simulated.SMALL)
+    for group in known.factors.groups:
+        for setting in group.settings:
+            workers = known.config(group.to_probe(setting))["workers"]
+            known.speeds.add(setting, completed(samples_per_s=1000.0 + 100 * workers))
+    for batch in check_baseline(known):
+        for proposal in batch:
+            run = 1e-4 * proposal.repeat * (not is_replayed)
+            accuracy = 0.95 - 0.02 * (proposal.config["workers"] > 0) + run
+            figures = {"val_acc": accuracy, "epochs": 9.0, "step_ms": 2.0 + run}
+            known.tell(trial_of(proposal), completed(**figures))
+    assert bool(known.notes) is not is_replayed
 
 
 def with_steps(slow: float, spread: float, seed: int, probes: int, parts: int = 1) -> list[str]:
