@@ -21,7 +21,7 @@ from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialS
 LEVEL: Final = 0.05
 """Probability that a setting is dropped that is faster than the one picked, over the search."""
 
-SETTLING: Final = 1 / 10
+SETTLING: Final = 1 / 5
 """Time of the probes that settle speeds, at most, as a share of what the trainings took."""
 
 SETTLING_OF_PROBES: Final = 1 / 3

@@ -45,8 +45,8 @@ PROBE_SHARE = 0.05
 """Time of a probe over a whole training's, for want of a measured one."""
 
 PROBE_S = 2.0
-"""Seconds of a probe at least: its process, its data and 96 steps; 1.8 s of LeNet, 2.7 s of
-GraphSAGE on two cores."""
+"""Seconds of a probe at least: its process, its data and 96 steps. On two cores one of LeNet takes
+1.7 s, one of GraphSAGE 2.0 s."""
 
 
 @dataclass(frozen=True)

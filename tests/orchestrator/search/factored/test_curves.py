@@ -97,7 +97,7 @@ def test_half_a_tolerance_below_a_faster_one_is_within_noise(
     assert near_front(known, assigned) == [assigned[i] for i in near]
 
 
-@pytest.mark.parametrize(("trained_s", "least", "most"), [(0.0, 12, 12), (3600.0, 100, 360)])
+@pytest.mark.parametrize(("trained_s", "least", "most"), [(0.0, 12, 12), (3600.0, 100, 720)])
 def test_probes_that_settle_speeds_take_their_share_of_the_time(
     trained_s: float, least: int, most: int
 ) -> None:
