@@ -24,9 +24,6 @@ from statistics import median
 from typing import Any
 
 from benchmarks.harness import environment_lines, in_fresh_process
-from benchmarks.search.recorded import LENET_200, recorded
-from benchmarks.search.truth import MACHINE as ONE_CORE
-from benchmarks.search.truth import Draws
 from benchmarks.simulation import play
 from orchestrator import Rigor, Sweep, Trainable, integers, knobs, learning, maximize, systems
 from orchestrator.analysis.tables.load import write_tables
@@ -139,12 +136,15 @@ def table_lines(rows: Sequence[dict[str, float]]) -> Iterator[str]:
 
 def of_factored_searches(num: int) -> str:
     """Replay so many factored searches in this process; return the medians in a sentence."""
-    truth, figures = recorded("lenet", LENET_200), []
+    # Not at the top: the trainables import torch, whose memory is none of a replay's.
+    from benchmarks.search import recorded, truth
+
+    lenet, figures = recorded.recorded("lenet", recorded.LENET_200), []
     for seed in range(num + 1):
         with tempfile.TemporaryDirectory() as folder:
-            run_dir, sweep = Path(folder) / "run", replace(truth.sweep, seed=seed)
-            began = time.process_time()
-            play(sweep, Draws(truth, seed), ONE_CORE, run_dir, source="", interleaved_gib=8)
+            run_dir, sweep = Path(folder) / "run", replace(lenet.sweep, seed=seed)
+            runs, began = truth.Draws(lenet, seed), time.process_time()
+            play(sweep, runs, truth.MACHINE, run_dir, source="", interleaved_gib=8)
             taken_s = time.process_time() - began
             figures.append((taken_s, (run_dir / RunFile.JOURNAL).read_text().count('"finished"')))
     taken_s, trials = map(median, zip(*figures[1:], strict=True))  # the first one imports pandas
