@@ -83,7 +83,6 @@ def _started_ray(request: Request, servers: ForkServers) -> Executor:
             address=address,
             max_concurrent=request.options.max_concurrent,
             runtime_env=runtime_environment(request.file, stage) if address else None,
-            preload=_preload(request),
         )
     except ConnectionError as error:
         raise RunDirectoryError(

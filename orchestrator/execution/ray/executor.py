@@ -57,7 +57,6 @@ class RayExecutor(Executor):
         address: str | None = None,
         max_concurrent: int | None = None,
         runtime_env: dict[str, Any] | None = None,
-        preload: Sequence[tuple[str, tuple[str, ...]]] = (),
     ) -> None:
         """Start a local Ray, or connect to the cluster at ``address``.
 
@@ -67,7 +66,6 @@ class RayExecutor(Executor):
             address: Address of an existing cluster, or None for one of our own.
             max_concurrent: Most trials at the same time, or None for what fits.
             runtime_env: Runtime environment that brings the project's code to the workers.
-            preload: Allocators and modules of fork servers to start now on a cluster's nodes.
 
         Raises:
             ConnectionError: There is no cluster at ``address``.
@@ -78,7 +76,6 @@ class RayExecutor(Executor):
         self._session = f"sweep-{uuid.uuid4().hex[:8]}"
         self._max_concurrent = max_concurrent
         self._owns_cluster = address is None
-        self._preload = preload
         self._servers: dict[str, ActorHandle[Any]] = {}
         self._resources: dict[str, float] = {}
         self._looked_at = float("-inf")
@@ -174,11 +171,7 @@ class RayExecutor(Executor):
             return
         for node_id in {node["NodeID"] for node in ray.nodes() if node["Alive"]}:
             if node_id not in self._servers:
-                # Not waited for.
-                servers = node_servers(self._session, node_id, str(self._folder))
-                for allocator, modules in self._preload:
-                    servers.socket_for.remote(allocator, modules)
-                self._servers[node_id] = servers
+                self._servers[node_id] = node_servers(self._session, node_id, str(self._folder))
 
     def close(self) -> None:
         """End the node servers, and the local Ray if it is our own."""

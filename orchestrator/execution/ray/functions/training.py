@@ -63,8 +63,8 @@ class RayTraining(TrainingOnSpace):
         hook.enable_auto_connect = False
         # Every name under which a function may have imported report() looks here (Ray 2.60).
         ray_session: Any = importlib.import_module("ray.train._internal.session")
-        with _own_folder(run) as scratch:
-            folder = run.checkpoint_dir or scratch
+        with _own_folder(run):
+            folder = run.checkpoint_dir or run.folder
             asked = filled_names().intersection(objective.metric for objective in self.reports)
             session = Session(
                 run=run, folder=folder, experiment_name=self.name, stop=self.stop, asked=asked,
@@ -154,27 +154,20 @@ def _set_folder(trainable: Any) -> None:  # noqa: ANN401 - of any such class
 
 
 @contextmanager
-def _own_folder(run: Run) -> Iterator[Path]:
+def _own_folder(run: Run) -> Iterator[None]:
     """Work in a new folder, as under Ray Tune: parallel functions share no file.
 
     A note names the files that are left in it.
-
-    Yields:
-        A folder next to it, which is removed as well.
     """
-    before, parent = Path.cwd(), run.checkpoint_dir
+    before = Path.cwd()
     os.environ.setdefault("TUNE_ORIG_WORKING_DIR", str(before))
-    if parent is not None:
-        parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="work-", dir=parent) as folder:
-        work = Path(folder) / "trial"
-        work.mkdir()
+    with tempfile.TemporaryDirectory(prefix="work-", dir=run.checkpoint_dir) as work:
         if os.environ.get("RAY_CHDIR_TO_TRIAL_DIR", "1") != "0":
             os.chdir(work)
         try:
-            yield Path(folder)
+            yield
         finally:
             os.chdir(before)
-            if files := sorted(str(each.relative_to(work)) for each in work.rglob("*")):
+            if files := sorted(str(each.relative_to(work)) for each in Path(work).rglob("*")):
                 sys.stderr.write(f"removed with the trial: {bounded(', '.join(files))}\n")
                 run.notes.append(_REMOVED)
