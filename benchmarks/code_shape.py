@@ -1,4 +1,4 @@
-"""The code's shape: file sizes, long functions, folders, circles, docstrings, spread of features.
+"""The code's shape: file sizes, long functions, folders, circles, spread of features.
 
     python -m benchmarks.code_shape                     # this project's packages
     python -m benchmarks.code_shape --root /tmp/before  # those of another checkout
@@ -37,20 +37,6 @@ MOST_OF_A_NAME: Final = 3
 """Files of one name in the packages, ``__init__.py`` aside."""
 LONG_FUNCTION: Final = 40
 """Lines from ``def`` to the last statement, docstring included."""
-
-NO_VERB_OR_NOUN: Final = frozenset((
-    "who", "whom", "whose", "what", "whatever", "which", "whichever", "whether", "how", "where",
-    "wherever", "when", "whenever", "why", "that", "if", "as", "so", "since", "because",
-    "although", "though", "while", "until", "unless", "than", "then", "and", "or", "but", "nor",
-    "not", "of", "to", "in", "on", "at", "by", "for", "from", "with", "without", "within",
-    "between", "among", "over", "under", "above", "below", "after", "before", "during", "into",
-    "onto", "upon", "beside", "besides", "beyond", "through", "across", "against", "about", "near",
-    "it", "its", "he", "she", "they", "them", "their", "we", "our", "you", "your", "this", "these",
-    "those", "there", "here", "is", "are", "was", "were", "be", "been", "has", "have", "had",
-    "does", "did", "do", "may", "might", "can", "could", "must", "shall", "should", "will",
-    "would", "also", "only", "just", "even", "still", "yet", "again",
-))  # fmt: skip
-"""Words of the closed classes: a first line that begins with one begins with no verb or noun."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,24 +131,10 @@ def num_circles(graph: Mapping[str, set[str]]) -> int:
             return count
 
 
-def first_words(modules: Sequence[Module]) -> Iterator[str]:
-    """The first word of every docstring, in lower case; articles are passed over."""
-    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for module in modules:
-        for node in ast.walk(module.tree):
-            text = ast.get_docstring(node) if isinstance(node, kinds) else None
-            words = [word.strip("`*\"'.,:;()").lower() for word in (text or "").split()]
-            words = [word for word in words if word and word not in ("a", "an", "the")]
-            if words:
-                yield words[0]
-
-
 def row(package: str, modules: Sequence[Module]) -> str:
     """A package's row of the table."""
     sizes = sorted(module.num_lines for module in modules)
     largest_folder, num_files = Counter(module.folder for module in modules).most_common(1)[0]
-    words = list(first_words(modules))
-    good = sum(word not in NO_VERB_OR_NOUN for word in words)
     cells = (
         package,
         f"{len(modules)}",
@@ -172,15 +144,14 @@ def row(package: str, modules: Sequence[Module]) -> str:
         f"{len(long_functions(modules))}",
         f"{num_files} ({largest_folder})",
         f"{num_circles(import_graph(modules))}",
-        f"{good / max(len(words), 1):.0%} of {len(words):,}",
     )
     return "| " + " | ".join(cells) + " |"
 
 
 HEADER: Final = (
     "| package | files | lines | median file | largest file | functions past 40 lines "
-    "| largest folder | import circles | docstrings that begin with a verb or noun |\n"
-    "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    "| largest folder | import circles |\n"
+    "| --- | --- | --- | --- | --- | --- | --- | --- |"
 )
 
 
@@ -219,17 +190,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--peers", nargs="*", default=[], metavar="PACKAGE", help="installed packages"
     )
-    parser.add_argument(
-        "--list", action="store_true", help="list long functions and docstrings, too"
-    )
+    parser.add_argument("--list", action="store_true", help="list long functions, too")
     parser.add_argument("--root", type=Path, default=ROOT, help="another checkout")
     options = parser.parse_args(arguments)
     print(HEADER)
     read = {name: read_package(name, options.root / name) for name in (*PACKAGES, "tests")}
     for package, modules in read.items():
         print(row(package, modules))
-        if options.list:
-            _print_list(modules)
+        for num_lines, name in long_functions(modules) if options.list else ():
+            print(f"  {num_lines} lines: {name}")
     for package in options.peers:
         spec = importlib.util.find_spec(package)
         if spec is None or not spec.submodule_search_locations:
@@ -240,15 +209,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n".join(limit_lines([each for name in PACKAGES for each in read[name]])))
     print("\n".join(["", *feature_lines(options.root / "orchestrator", with_files=options.list)]))
     return 0
-
-
-def _print_list(modules: Sequence[Module]) -> None:
-    for num_lines, name in long_functions(modules):
-        print(f"  {num_lines} lines: {name}")
-    for module in modules:
-        words = [word for word in first_words([module]) if word in NO_VERB_OR_NOUN]
-        if words:
-            print(f"  {module.name}: {', '.join(words)}")
 
 
 if __name__ == "__main__":

@@ -6,17 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from orchestrator.analysis.statistics.intervals import Floats
+from benchmarks.rounds import stages
 from orchestrator.analysis.statistics.rounds import (
-    EARLY,
     NOTHING,
     level_of_looks,
     prior_of,
     ratio_in_rounds,
 )
-from orchestrator.search.stages.judge import InterimAnalyses
 
-LOOKS = InterimAnalyses(first=3, last=9).at
 LEVEL = 0.05
 
 
@@ -57,41 +54,16 @@ def test_earlier_stages_count_the_more_the_better_they_agree() -> None:
     assert ratio_in_rounds(noisy, 0, 1, LEVEL, alike) == ratio_in_rounds(noisy, 0, 1, LEVEL)
 
 
-def claims(errors: Floats, gain: float) -> tuple[float, float]:
-    """Return how often an interval of a stage was wrong, and how often the first one was faster.
-
-    Args:
-        errors: Stages, rounds, configs; the last config is the baseline.
-        gain: Logarithm of the first config's ratio.
-    """
-    wrong = faster = 0
-    num, last = errors.shape[2] - 1, level_of_looks(LOOKS, errors.shape[2] - 1)
-    for logs in errors + gain * np.eye(num + 1)[0]:
-        is_wrong = False
-        for rounds in LOOKS:
-            level = last * (1 if rounds == LOOKS[-1] else EARLY)
-            intervals = [ratio_in_rounds(logs[:rounds], i, num, level) for i in range(num)]
-            for true, interval in zip([math.exp(gain), 1.0, 1.0], intervals, strict=False):
-                is_wrong |= not interval.low <= true <= interval.high
-            if intervals[0].low > 1:
-                break
-        wrong += is_wrong
-        faster += intervals[0].low > 1
-    return wrong / len(errors), faster / len(errors)
-
-
-@pytest.mark.parametrize("num_finalists", [1, 2, 3])
-@pytest.mark.parametrize("drift", [0.0, 0.05])
-def test_the_intervals_of_all_looks_are_right_together(num_finalists: int, drift: float) -> None:
-    rng = np.random.default_rng(num_finalists)
-    errors = 0.03 * rng.standard_normal((400, LOOKS[-1], num_finalists + 1))
-    errors += drift * rng.standard_normal((400, LOOKS[-1], 1)).cumsum(axis=1)
-    wrong, _ = claims(errors, 0.0)
+@pytest.mark.parametrize(("num_finalists", "earlier"), [(1, None), (2, 1 / 3), (3, None)])
+def test_intervals_of_all_looks_are_right_together(
+    num_finalists: int, earlier: float | None
+) -> None:
+    wrong, *_ = stages(400, 0.03, num_finalists, 0.0, earlier)
     assert wrong <= 0.07  # 5 % and two standard errors
 
 
 def test_a_planted_difference_is_found_in_nine_rounds() -> None:
-    errors = 0.03 * np.random.default_rng(0).standard_normal((400, LOOKS[-1], 3))
-    wrong, faster = claims(errors, math.log(1.05))
+    wrong, faster, _, width = stages(400, 0.03, 2, math.log(1.05), None)
     assert wrong <= 0.07
     assert faster >= 0.75
+    assert width <= 1.5
