@@ -34,7 +34,7 @@ from orchestrator.analysis.statistics.intervals import (
 )
 from orchestrator.analysis.statistics.matched_pairs import Noise
 
-EARLY: Final = 0.3
+EARLY: Final = 0.4
 """Level of a look, as a share of the last one's: most close cases are decided at the last."""
 
 _DRAWS: Final = 20_000
