@@ -59,6 +59,10 @@ class RunFile(StrEnum):
     """A folder: the table of each of the report's figures, and its tables, as CSV."""
 
 
+_NAMES: Final = (*RunFile, ".lock", "paused", "mlflow.log")
+"""Names of a run directory; what else is there is the user's."""
+
+
 def no_run(folder: Path) -> RunDirectoryError:
     """Return the error for a folder that is no run directory; it names the run that was meant."""
     if folder.is_dir():
@@ -82,10 +86,11 @@ def require_no_links(run_dir: Path) -> None:
         RunDirectoryError: There is one, whoever has made it.
     """
     for folder in (run_dir, run_dir / RunFile.OUTPUT, run_dir / RunFile.FIGURES):
-        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-            links = (entry.path for entry in os.scandir(folder) if entry.is_symlink())
-            if link := next(links, None):
-                raise RunDirectoryError(f"{link}: is a link, which is not followed", "remove it")
+        with suppress(OSError, ValueError):  # no folder, or no name of one
+            for entry in os.scandir(folder):
+                if entry.is_symlink() and (folder != run_dir or entry.name in _NAMES):
+                    what = f"{entry.path}: is a link, which is not followed"
+                    raise RunDirectoryError(what, "remove it")
 
 
 def read_recommended(run_dir: Path) -> dict[str, Any] | None:

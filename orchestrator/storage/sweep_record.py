@@ -291,7 +291,8 @@ def read_sweep(run_dir: Path) -> SweepRecord:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:  # not JSON, or not UTF-8
         journal = run_dir / RunFile.JOURNAL
-        events = read_journal(journal) if journal.is_file() else ()
+        is_there = os.path.isfile(journal)  # noqa: PTH113 - of any length
+        events = read_journal(journal) if is_there else ()
         swept = [event.sweep for event in events if isinstance(event, Opened | Resumed)]
         if swept:
             return SweepRecord.from_json(swept[-1], str(journal))

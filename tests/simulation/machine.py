@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -37,6 +38,10 @@ from tests.simulation.sweeps import Case, Made, Remembering
 
 SAFE_S = 1.0
 """Seconds on the run's clock after which the end of a trial survives a power cut."""
+
+
+DECODE = lru_cache(maxsize=2**14)(journal.decode)
+"""The same lines are read several times by each driver, and by the judge."""
 
 
 class Clock:
@@ -255,6 +260,7 @@ def _patched(machine: MachineState) -> Iterator[None]:
             (executor, "time", machine.clock),
             (executor, "_ZERO", machine.clock.offset),
             (journal, "time", machine.clock),
+            (journal, "decode", DECODE),
             (assembly, "Analyst", Remembering),
             (run, "make_trackers", lambda *given: (make(*given)[0], Said(machine))),
             (run, "write_results", _write_results),

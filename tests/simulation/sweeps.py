@@ -27,6 +27,17 @@ from tests.orchestrator.search.playing import TRAINABLE, Config
 FILE, EPOCHS = Path("/made/sweep.py"), 3
 
 
+class Known(SweepRecord):
+    """A record that is made to JSON once: a tenth of the time of a simulation otherwise."""
+
+    @cached_property
+    def _json(self) -> dict[str, Any]:
+        return super().to_json()
+
+    def to_json(self) -> dict[str, Any]:
+        return self._json
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """A sweep on a simulated machine, with the budget of its time if it has one."""
@@ -47,7 +58,8 @@ class Case:
     @cached_property
     def record(self) -> SweepRecord:
         capacity = capacity_of(self.sweep, self.machine, 1, None)
-        return replace(question_record(self.sweep, FILE), capacity=capacity)
+        record = replace(question_record(self.sweep, FILE), capacity=capacity)
+        return Known(**vars(record))
 
 
 def _sweep(seed: int = 0, **fields: Any) -> Sweep[Any]:  # noqa: ANN401 - of a sweep

@@ -137,6 +137,7 @@ def test_no_link_in_a_run_directory_is_followed(tmp_path: Path, name: str) -> No
     (run / name).parent.mkdir(parents=True)
     elsewhere.write_text("a file of the user's")
     (run / name).symlink_to(elsewhere)
+    (run / ".venv").symlink_to(elsewhere)  # the user's own
     for opened in (RunDirectory, read_sweep):
         with pytest.raises(RunDirectoryError, match=f"{name}: is a link, which is not followed"):
             opened(run)

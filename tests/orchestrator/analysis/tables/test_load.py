@@ -61,6 +61,15 @@ def test_what_is_too_large_is_refused_before_it_is_read(run_dir: Path) -> None:
         load_run(run_dir)
 
 
+@pytest.mark.parametrize("name", ["", "a\0b", "x" * 5000])
+def test_no_name_of_a_folder_is_one_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RunDirectoryError):
+        load_run(name)
+
+
 # -- MLflow
 
 
