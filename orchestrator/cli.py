@@ -22,32 +22,25 @@ from orchestrator.storage.runs import DEFAULT_RUNS, runs_below
 from orchestrator.texts import bounded_lines
 
 EXIT_INTERRUPTED = 130
-COMMANDS: Final = {
-    "demo": "orchestrator.demo.play.main",
-    "init": "orchestrator.templates.init.main",
-    "judge": "orchestrator.judge.command.main",
-    "list": "orchestrator.storage.runs.main",
-    "train": "orchestrator.train.main",
-    "tune": "orchestrator.tune.command.main",
+_COMMANDS: Final = {
+    "run": ("", "run a sweep, as without this word"),
+    "plan": ("", "print what a sweep would run"),
+    "list": ("storage.runs", "list the runs with their answers"),
+    "show": ("analysis.__main__", "print a run's answer and front; write its report again"),
+    "front": ("analysis.__main__", "print the configs that no other one beats"),
+    "export": ("analysis.__main__", "write a run's tables as CSV or Parquet"),
+    "open": ("analysis.__main__", "open a run's report in the browser"),
+    "compare": ("analysis.__main__", "compare two runs"),
+    "train": ("train", "train once with what a run recommends"),
+    "tune": ("tune.command", "find the arguments with which a training script runs fastest"),
+    "judge": ("judge.command", "decide which of two revisions, configs or commands is faster"),
+    "demo": ("demo.play", "replay a recorded sweep in seconds, and open its report"),
+    "init": (
+        "templates.init",
+        "write a sweep and a trainable to begin with, or a sweep of a script",
+    ),
 }
-"""Commands besides ``run`` and ``plan``, each with its function."""
-OF_ANALYSIS: Final = ("show", "front", "export", "open", "compare")
-"""Those of ``python -m orchestrator.analysis``."""
-_KNOWN: Final = {
-    "run": "run a sweep, as without this word",
-    "plan": "print what a sweep would run",
-    "list": "list the runs with their answers",
-    "show": "print a run's answer and front; write its report again",
-    "front": "print the configs that no other one beats",
-    "export": "write a run's tables as CSV or Parquet",
-    "open": "open a run's report in the browser",
-    "compare": "compare two runs",
-    "train": "train once with what a run recommends",
-    "tune": "find the arguments with which a training script runs fastest",
-    "judge": "decide which of two revisions, configs or commands is faster",
-    "demo": "replay a recorded sweep in seconds, and open its report",
-    "init": "write a sweep and a trainable to begin with, or a sweep of a script",
-}
+"""The commands: the module with the function ``main`` of each, and its line of help."""
 _LAST: Final = "Commands about a finished run take the last one where none is named."
 
 
@@ -63,14 +56,11 @@ def main(arguments: Sequence[str]) -> int:
         arguments = completed
     try:
         word, rest = (arguments[0], list(arguments[1:])) if arguments else ("", [])
-        if word in COMMANDS:
+        if module := _COMMANDS.get(word, ("", ""))[0]:
+            words = arguments if module == "analysis.__main__" else rest
             with refusing_os_errors():
-                code: int = resolve_name(COMMANDS[word])(rest)
+                code: int = resolve_name(f"orchestrator.{module}.main")(words)
                 return code
-        if word in OF_ANALYSIS:
-            from orchestrator.analysis.__main__ import main as analysis
-
-            return analysis([word, *rest])
         if word in ("run", "plan"):
             arguments = [*rest, "--plan"] if word == "plan" else rest
         _require_file(arguments[0] if arguments else "")
@@ -97,7 +87,7 @@ def _require_file(word: str) -> None:
             f"{word} is the folder of a run, not a sweep file",
             f"to resume it: --resume {word}; to see it: {command(f'show {word}')}",
         )
-    close = "" if word.startswith("-") else nearest(word, _KNOWN)
+    close = "" if word.startswith("-") else nearest(word, _COMMANDS)
     if close and not os.path.exists(word):  # noqa: PTH110
         raise SweepError(f"{word}: no such command or file{close}")
 
@@ -122,7 +112,7 @@ def parse(arguments: Sequence[str]) -> Options:
 
 def _parser() -> argparse.ArgumentParser:
     """Return the parser; an option that is not given has no attribute."""
-    lines = [f"  {name:22}{text}" for name, text in _KNOWN.items()]
+    lines = [f"  {name:22}{text}" for name, (_, text) in _COMMANDS.items()]
     parser = Parser(
         prog=command(),
         description="Finds which settings train a model fastest without costing accuracy.",
@@ -170,9 +160,9 @@ def completing() -> list[str] | None:
     number = int(os.environ[_ASKED])
     line = os.environ["COMP_LINE"][: int(os.environ["COMP_POINT"])]
     words = f"{line}|".split()[number:-1]  # the last one is being typed
-    typed = [word for word in words[:1] if word in _KNOWN]
+    typed = [word for word in words[:1] if word in _COMMANDS]
     os.environ[_ASKED] = str(number + len(typed))
-    Parser.complete = partial(_complete, commands=() if words else tuple(_KNOWN))
+    Parser.complete = partial(_complete, commands=() if words else tuple(_COMMANDS))
     return typed
 
 
