@@ -30,7 +30,6 @@ from orchestrator.replay.setup import marked
 from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.space.configs import canonical, domains_of, knobs_of, values_of
 from orchestrator.storage.files import RunFile, table_ids
-from orchestrator.storage.runs import round_spreads
 from orchestrator.storage.sweep_record import KnobRecord, Part, SweepRecord, hash_of
 from orchestrator.sweep.definition import Sweep
 from orchestrator.tracking.mlflow.uris import shown, shown_words
@@ -98,9 +97,7 @@ def sweep_record(
     )
     if request.replay is not None:
         return marked(record, request.replay)
-    before = request.before
-    spreads = round_spreads(record.hardware) if before is None else before.round_spreads
-    return replace(record, round_spreads=spreads)
+    return record
 
 
 def _stored_options(request: Request) -> dict[str, Any]:

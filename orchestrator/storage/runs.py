@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
 
 from orchestrator.arguments import Parser, a_path, command
 from orchestrator.errors import RunDirectoryError
 from orchestrator.locations import short
 from orchestrator.storage.files import RunFile, read_recommended
-from orchestrator.storage.sweep_record import read_sweep
 
 DEFAULT_RUNS = Path("runs")
 """Folder of run directories, ``runs/SWEEP/TIME``."""
@@ -38,25 +35,6 @@ def last_runs(number: int) -> list[Path]:
         raise RunDirectoryError(f"no {number} runs below {DEFAULT_RUNS}", "name them")
     sys.stderr.write(f"{' and '.join(str(short(run)) for run in found)}:\n")
     return found
-
-
-_MOST_EARLIER: Final = 20
-
-
-def round_spreads(hardware: Mapping[str, Any]) -> tuple[tuple[float, int], ...]:
-    """Return the spreads of the confirm rounds of the last runs below ``runs``, on like hardware.
-
-    Each is the coefficient of variation of an interleaved run's speed, and its number of runs.
-    """
-    found = []
-    for run in runs_below(DEFAULT_RUNS)[:_MOST_EARLIER]:
-        floor = (read_recommended(run) or {}).get("noise_floor") or {}
-        if floor.get("interleaved"):
-            with suppress(RunDirectoryError):
-                record = read_sweep(run)
-                if record.hardware == hardware and not record.replayed:
-                    found.append((float(floor["cv"]), int(floor["num_runs"])))
-    return tuple(found)
 
 
 def main(arguments: Sequence[str]) -> int:

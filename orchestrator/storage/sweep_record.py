@@ -140,8 +140,6 @@ class SweepRecord:
         git: ``commit`` and ``dirty`` of the sweep file's repository, or None.
         warm_start: Directories of the earlier runs with the results that the search received first.
         earlier: These results, by config.
-        round_spreads: What earlier confirm stages on this machine showed, each the coefficient of
-            variation of an interleaved run's speed and the number of runs it rests on.
         replayed: Run directory with the recorded runs that were played on a simulated clock;
             empty where the trials were measured.
         cuts: What a budget has left no room for, a sentence each; known at the end.
@@ -188,7 +186,6 @@ class SweepRecord:
     replayed: str = ""
     warm_start: tuple[str, ...] = ()
     earlier: tuple[EarlierConfig, ...] = ()
-    round_spreads: tuple[tuple[float, int], ...] = ()
     cuts: tuple[str, ...] = ()
     format: int = FORMAT
 

@@ -13,7 +13,7 @@ from orchestrator.analysis.columns import rows_of, varying_params_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.statistics.intervals import Floats, is_narrow
 from orchestrator.analysis.statistics.pooling import contaminated
-from orchestrator.analysis.statistics.rounds import EARLY, level_of_looks, prior_of, ratio_in_rounds
+from orchestrator.analysis.statistics.rounds import EARLY, level_of_looks, ratio_in_rounds
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.formats import counted
 from orchestrator.search.stages.judge import InterimAnalyses
@@ -126,9 +126,7 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     is_clean = len(clean) >= MIN_CLEAN_PAIRS
     used = clean if is_clean else rounds
     logs, ours, theirs = _logs(tables, str(group), config, reference, clean=is_clean)
-    cvs, runs = np.array(tables.sweep.round_spreads, dtype=np.float64).reshape(-1, 2).T
-    level = confirm_level(tables, len(used))
-    interval = ratio_in_rounds(logs, ours, theirs, level, prior_of(cvs, runs))
+    interval = ratio_in_rounds(logs, ours, theirs, confirm_level(tables, len(used)))
     is_known = len(used) > 1
     return Speedup(
         ratio=interval.centre,

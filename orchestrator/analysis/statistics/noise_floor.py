@@ -109,7 +109,6 @@ class NoiseFloor:
             "num_runs": self.num_runs,
             "largest_ratio": self.largest_ratio,
             "cv": self.cv,
-            "interleaved": self.interleaved,
             "pairs_needed_for_5_percent": pairs_needed(self.cv),
             "text": self.text,
         }

@@ -5,11 +5,6 @@ error, whose variance is the same for all configs. The variance is estimated fro
 the residual mean square of the two-way layout (Scheffe, "The Analysis of Variance", 1959, chapter
 4). A config whose pairs differ by more than that explains keeps the variance of its own pairs.
 
-Earlier confirm stages on the same machine moderate the variance (Smyth, "Linear models and
-empirical Bayes methods", Statistical Applications in Genetics and Molecular Biology 3, 2004): they
-count as further degrees of freedom, the more the better they agree with each other. They do not
-where this stage's variance is larger than they explain.
-
 The looks share the 5 % that intervals may be wrong in. Student's t changes little from one look to
 the next, and finalists share the baseline's runs. So the level of a look is computed from draws of
 equals, such that the intervals of all finalists at all looks are right together in 95 % (Pocock,
@@ -32,7 +27,6 @@ from orchestrator.analysis.statistics.intervals import (
     t_quantile,
     two_sided_p,
 )
-from orchestrator.analysis.statistics.matched_pairs import Noise
 
 EARLY: Final = 0.4
 """Level of a look, as a share of the last one's: most close cases are decided at the last."""
@@ -40,41 +34,9 @@ EARLY: Final = 0.4
 _DRAWS: Final = 20_000
 _OUTLYING: Final = 0.05
 """Probability of a variance as large, below which it is not the others'."""
-_MEDIAN: Final = 0.5
-"""Earlier stages count unless this one's variance is above the median of what they explain."""
-_WITH_EARLIER: Final = 0.6
-"""Level with earlier stages, as a share: the rest is spent where their spread was far smaller."""
-_MOST_WEIGHT: Final = 3.0
-"""Most degrees of freedom of earlier stages."""
-NOTHING: Final = Noise()
 
 
-def prior_of(cvs: Floats, runs: Floats) -> Noise:
-    """Return what earlier stages show of the variance, its degrees of freedom being its weight.
-
-    Args:
-        cvs: Coefficient of variation of a run's speed, in each of them.
-        runs: Number of runs that it rests on.
-    """
-    from scipy.special import digamma, polygamma
-
-    is_known = (cvs > 0) & (runs > 1)
-    if is_known.sum() < 2:
-        return NOTHING
-    half = (runs[is_known] - 1) / 2
-    levels = np.log(np.log1p(cvs[is_known] ** 2)) - digamma(half) + np.log(half)
-    spread = float(levels.var(ddof=1) - polygamma(1, half).mean())
-    weights = np.linspace(_MOST_WEIGHT, 0.1, 30)
-    weight = next((w for w in weights if float(polygamma(1, w / 2)) >= spread), 0.0)
-    if not weight:
-        return NOTHING
-    centre = float(levels.mean() + digamma(weight / 2) - math.log(weight / 2))
-    return Noise(variance=math.exp(centre), df=float(weight))
-
-
-def ratio_in_rounds(
-    logs: Floats, ours: int, theirs: int, level: float, prior: Noise = NOTHING
-) -> Interval:
+def ratio_in_rounds(logs: Floats, ours: int, theirs: int, level: float) -> Interval:
     """Return a config's speed over another's, with its interval.
 
     Args:
@@ -82,17 +44,12 @@ def ratio_in_rounds(
         ours: Column of the config.
         theirs: Column of the other one. At least one round has both.
         level: Share of cases in which the interval may be wrong.
-        prior: Variance of one run that earlier stages show; see :func:`prior_of`.
     """
     pairs = (logs[:, ours] - logs[:, theirs])[~np.isnan(logs[:, [ours, theirs]]).any(axis=1)]
     num, centre = len(pairs), float(pairs.mean())
     own, (variance, df) = float(pairs.var(ddof=1)) if num > 1 else math.nan, _residual(logs)
     if num > 1 and df and _tail(own, 2 * variance, num - 1, df) < _OUTLYING:
         variance, df = own / 2, num - 1
-    if prior.df and not (df and _tail(variance, prior.variance, df, prior.df) < _MEDIAN):
-        total = df + prior.df
-        variance = (prior.df * prior.variance + (df * variance if df else 0.0)) / total
-        df, level = total, _WITH_EARLIER * level
     if not df:
         return Interval(math.exp(centre), math.nan, math.nan)
     half = float(t_quantile(df, 1 - level / 2)) * math.sqrt(2 * variance / num)

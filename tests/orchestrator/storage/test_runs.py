@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.storage.runs import round_spreads
-from orchestrator.storage.sweep_record import read_sweep
 from tests.orchestrator.conftest import FinishedRun
 from tests.orchestrator.helpers.in_process import run_main
 
@@ -34,18 +32,6 @@ def test_runs_are_listed_the_last_first() -> None:
     assert [row["run"] for row in rows] == ["runs/b/2", "runs/b/1", "runs/a/1"]
     assert done.stdout.startswith(f"runs/b/2  {rows[0]['written']}  {rows[0]['status']}\n    ")
     assert run_main("list", "runs/a").stderr == "no runs below runs/a\n"
-
-
-@pytest.mark.usefixtures("runs")
-def test_spreads_of_interleaved_rounds_on_like_hardware_are_found() -> None:
-    for name in ("a/1", "b/1", "b/2"):
-        file = Path("runs", name, "recommended.json")
-        content = json.loads(file.read_text())
-        content["noise_floor"] = {"interleaved": name == "b/1", "cv": 0.02, "num_runs": 3}
-        file.write_text(json.dumps(content))
-    hardware = read_sweep(Path("runs/b/1")).hardware
-    assert round_spreads(hardware) == ((0.02, 3),)
-    assert round_spreads({**hardware, "cpu_model": "another"}) == ()
 
 
 def test_the_last_run_is_meant_where_none_is_named(runs: Path) -> None:

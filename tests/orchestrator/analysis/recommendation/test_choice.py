@@ -189,12 +189,3 @@ def test_the_level_is_shared_out_over_interim_analyses_and_finalists() -> None:
     assert confirm_level(run.tables, 4) == extended < confirm_level(run.tables, 6) < fixed
     run.add_runs(config(num_workers=6), [500.0, 496.0, 505.0], stage="confirm")
     assert confirm_level(run.tables, 3) < extended
-
-
-def test_earlier_confirm_stages_narrow_the_interval() -> None:
-    run = confirm(MadeRun(), {3: [1096.0, 1114.0], 0: [1000.0, 1000.0]})
-    run.sweep |= {"confirm": 2, "max_confirm": 2}
-    alone = pairs_of(run)
-    run.sweep["round_spreads"] = [(0.018, 9), (0.02, 9), (0.022, 9)]
-    assert 1.0 < pairs_of(run).low < pairs_of(run).ratio
-    assert pairs_of(run).low > alone.low
