@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -73,9 +75,21 @@ def _run(options: Options, command_line: Sequence[str]) -> int:
         try:
             with refusing_os_errors():
                 parts = _Prepared(options, command_line, stack)
-            return _explaining_the_end(parts)
+            code = _explaining_the_end(parts)
+            _run_at_the_end(options.on_end, parts.directory.path, code)
+            return code
         finally:
             signals.ignore_signals()  # from here on everything is taken down
+
+
+def _run_at_the_end(command: str | None, run_dir: Path, code: int) -> None:
+    """Run the command of ``--on-end``; a wrong exit code of it is printed and changes nothing."""
+    if command is None:
+        return
+    environment = {"SWEEP_RUN": str(run_dir.absolute()), "SWEEP_EXIT_CODE": str(code)}
+    done = subprocess.run(command, shell=True, check=False, env={**os.environ, **environment})
+    if done.returncode:
+        sys.stderr.write(f"NOTE: --on-end {command}: exit code {done.returncode}\n")
 
 
 class _Prepared:

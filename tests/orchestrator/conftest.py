@@ -69,6 +69,7 @@ def _run(folder: Path) -> Finished:
     space = "step_ms=choice(12.0, 4.0), act=choice('train', 'raise')"
     file = write_sweep(folder, space, confirm=2, baseline=12.0)
     words = (file, "--out", folder / "run", "--executor", "inline", "--no-mlflow")
+    words += ("--on-end", "echo $SWEEP_EXIT_CODE $SWEEP_RUN > ended")
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.chdir(folder)
         monkeypatch.setenv("PYTHONPATH", str(ROOT))

@@ -21,7 +21,7 @@ FIELDS = [
     for each in fields(kind)
     if each.init
 ]
-ANY_TEXT = ("data_root", "out", "experiment")
+ANY_TEXT = ("data_root", "out", "experiment", "on_end")
 """Options whose value may be any name."""
 
 

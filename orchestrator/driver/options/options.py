@@ -122,6 +122,12 @@ class Options:
         "NAME",
     )
     no_mlflow: bool = option(_RESULTS, "do not write to MLflow")
+    on_end: str | None = option(
+        _RESULTS,
+        "run this in a shell at the end, with $SWEEP_RUN and $SWEEP_EXIT_CODE",
+        "CMD",
+        stored=False,  # it is code, and a run directory is not
+    )
 
     @property
     def executor_name(self) -> str:

@@ -57,3 +57,9 @@ def test_plan_is_a_command_and_a_misspelt_one_is_named() -> None:
     assert planned.stdout == run_main("never.py", "--plan").stdout
     assert refused.returncode == 2
     assert "did you mean 'plan'?" in refused.stderr
+
+
+def test_a_command_runs_at_the_end(finished_run: FinishedRun) -> None:
+    ended = (finished_run.out.parent / "ended").read_text()
+
+    assert ended == f"0 {finished_run.out}\n"

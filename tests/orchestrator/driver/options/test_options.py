@@ -95,7 +95,7 @@ def test_a_stored_option_is_restored_with_its_type() -> None:
 
 
 def test_an_option_that_is_not_stored_holds_for_one_process() -> None:
-    options = parse(["--out", "o", "--download", "--plan"])
+    options = parse(["--out", "o", "--download", "--plan", "--on-end", "code"])
     assert Options().resuming(options.stored()) == Options()
 
 
