@@ -96,7 +96,8 @@ def test_ceilings_are_added_to_a_completed_trial_and_change_nothing_else(
     assert sum(block[2] for block in result.blocks) == 0, "nothing timed since the last report"
     plain = trained(epochs=3, steps=70, ceilings=False)
     assert "headroom" not in plain.metrics
-    assert plain.metrics.keys() < result.metrics.keys()
+    sampled = {"run_queue_share"}  # a short trial may have no two samples
+    assert plain.metrics.keys() - sampled < result.metrics.keys()
 
 
 @pytest.mark.parametrize(
