@@ -23,7 +23,7 @@ _MOST_NODES: Final = 10_000
 EXECUTORS: Final = {
     "ray": "Ray Tune",
     "inline": "one trial after the other without it",
-    "replay": "recorded runs on a simulated clock",
+    "replay": "recorded runs on a simulated clock, of --set replay.table=DIR or --table DIR",
 }
 """The executors by name, and their meaning."""
 DEFAULT_EXECUTOR: Final = "ray"
