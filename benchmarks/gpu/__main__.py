@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> int:
     # Only now: what these import may have come in a wheel.
-    from benchmarks.gpu.images import NAME, generated_images
+    from benchmarks.gpu.generated import NAME, generated_images
     from benchmarks.gpu.page import page
     from benchmarks.gpu.studies import STUDIES, Scale
     from benchmarks.gpu.tests import run_gpu_tests

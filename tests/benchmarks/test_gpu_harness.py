@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.gpu.__main__ import main
-from benchmarks.gpu.images import generated_images
+from benchmarks.gpu.generated import generated_images
 from benchmarks.gpu.measure import Outcome, Work, in_fresh_process
 from benchmarks.gpu.needs import missing, unpack_wheels
 from benchmarks.gpu.page import page

@@ -94,9 +94,7 @@ def comparison_quantile(num_comparisons: int, df: float) -> float:
     return high
 
 
-def mean_interval(
-    values: Floats, reference: Floats | None = None, *, level: float = 1 - CONFIDENCE
-) -> Interval:
+def mean_interval(values: Floats, reference: Floats | None = None) -> Interval:
     """Return the mean of some values, less the mean of a reference if there is one.
 
     With Student's t interval by their pooled variance; a single value of each shows no spread.
@@ -104,7 +102,6 @@ def mean_interval(
     Args:
         values: Values, at least one.
         reference: Values to compare them with, at least one.
-        level: Share of cases in which the interval may be wrong.
     """
     samples = [values] if reference is None else [values, reference]
     centre = float(values.mean()) - (0.0 if reference is None else float(reference.mean()))
@@ -113,15 +110,11 @@ def mean_interval(
         return Interval(centre, math.nan, math.nan)
     squares = sum(float(((sample - sample.mean()) ** 2).sum()) for sample in samples)
     variance = squares / df * sum(1 / len(sample) for sample in samples)
-    half = float(t_quantile(df, 1 - level / 2)) * math.sqrt(variance)
+    half = float(t_quantile(df)) * math.sqrt(variance)
     return Interval(centre, centre - half, centre + half)
 
 
-def ratio_interval(
-    values: Floats, reference: Floats | None = None, *, level: float = 1 - CONFIDENCE
-) -> Interval:
+def ratio_interval(values: Floats, reference: Floats) -> Interval:
     """Return :func:`mean_interval` of positive values' logarithms, as ratios."""
-    logs = mean_interval(
-        np.log(values), None if reference is None else np.log(reference), level=level
-    )
+    logs = mean_interval(np.log(values), np.log(reference))
     return Interval(*(math.exp(value) for value in logs))

@@ -47,7 +47,7 @@ def test_the_record_has_the_question_the_knobs_and_the_capacity(folder: Path) ->
     assert record.options["tracking_uri"] is None
 
 
-def test_options_are_stored_as_they_can_be_gone_on_with_from_elsewhere(folder: Path) -> None:
+def test_options_are_stored_for_a_resumption_from_elsewhere(folder: Path) -> None:
     request, record = record_of("--set", "lr=0.1")
     assert record.options["tracking_uri"] == f"sqlite:///{folder}/runs/mlflow.db"
     assert record.options["set"] == ["lr=0.1"]

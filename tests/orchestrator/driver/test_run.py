@@ -54,7 +54,7 @@ def raises(config, machine):
 """
 
 
-def test_a_constraint_that_raises_in_mid_run_ends_it_and_it_can_be_gone_on_with(
+def test_a_constraint_that_raises_in_mid_run_ends_it_and_it_can_be_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -154,7 +154,7 @@ def test_a_killed_process_goes_on_from_its_checkpoint(sweep: Recorder) -> None:
     assert [report.epoch for report in sweep.reports["die_once"]] == [1, 3, 4]
 
 
-def test_a_paused_trial_is_gone_on_with(executor: Executor, tmp_path: Path) -> None:
+def test_a_paused_trial_is_resumed(executor: Executor, tmp_path: Path) -> None:
     whole = make_launch(tmp_path, "whole", epochs=4, step_ms=5, isolation=Isolation.SHARED)
     budget = replace(whole.trial.budget, pause_after=2)
     first = replace(whole, trial=replace(whole.trial, id="first", budget=budget, curve="curve"))

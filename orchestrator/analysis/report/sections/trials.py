@@ -31,7 +31,7 @@ _RESUMED: Final = "paused and resumed"
 _TAGS: Final = ("bound", "contaminated", "oversubscribed")
 
 
-def gone_on(trials: pd.DataFrame) -> pd.Series[bool]:
+def was_resumed(trials: pd.DataFrame) -> pd.Series[bool]:
     """Return True for trials that were paused and that a later trial of the curve resumed."""
     return (trials["state"] == TrialState.STOPPED) & ~last_of_curves(trials)
 
@@ -42,7 +42,7 @@ def counts_of_states(trials: pd.DataFrame) -> dict[str, int]:
     A ``stopped`` trial is a config that the search has ended. If a trial was paused and a later
     trial resumed its learning curve, it is counted separately.
     """
-    counts = trials["state"].where(~gone_on(trials), _RESUMED).value_counts()
+    counts = trials["state"].where(~was_resumed(trials), _RESUMED).value_counts()
     order = dict.fromkeys([TrialState.COMPLETED, TrialState.STOPPED, _RESUMED, *TrialState])
     return {str(name).replace("_", " "): int(counts[name]) for name in order if name in counts}
 
@@ -107,7 +107,7 @@ def lost_of(view: View) -> tables.Section | None:
 
     Trials that were paused and later resumed are left out.
     """
-    is_lost = (view.trials["state"] != TrialState.COMPLETED) & ~gone_on(view.trials)
+    is_lost = (view.trials["state"] != TrialState.COMPLETED) & ~was_resumed(view.trials)
     lost = view.trials[is_lost]
     causes = lost["reason"].map(columns.text_of).map(cause)
     groups = [some for _, some in lost.groupby(["state", causes], sort=False)]

@@ -265,7 +265,7 @@ def test_a_start_of_a_setting_is_counted_once_and_of_its_own_probes() -> None:
         assert row["metrics.time_to_accuracy_s"] == pytest.approx(reached_s)
 
 
-def test_a_curve_that_was_paused_and_gone_on_with_counts_once() -> None:
+def test_a_curve_that_was_paused_and_resumed_counts_once() -> None:
     factory = Factory()
     configs = grid((0, 1), (1,), (0.1,))
     factory.probe(configs[0])

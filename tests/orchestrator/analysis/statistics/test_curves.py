@@ -36,7 +36,7 @@ def trials(**curves: str | None) -> pd.DataFrame:
     return pd.DataFrame({"trial_id": list(curves), "curve": list(curves.values())})
 
 
-def test_a_curve_that_was_gone_on_with_is_one_on_one_clock() -> None:
+def test_a_curve_that_was_resumed_is_one_on_one_clock() -> None:
     parts = [reports("a", range(1, 4), 2.0, 0.5), reports("b", range(4, 10), 2.0, 0.5)]
     whole = whole_curves(pd.concat(parts), trials(a="one", b="one"))
     assert whole["trial_id"].unique().tolist() == ["b"]

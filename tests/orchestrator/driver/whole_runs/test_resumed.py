@@ -101,7 +101,7 @@ def test_changed_source_and_data_are_noted_and_nothing_is_run_again(
 
 
 @pytest.mark.slow
-def test_a_run_is_gone_on_with_from_another_folder(
+def test_a_run_is_resumed_from_another_folder(
     start_cli: StartCli, run_cli: RunCli, tmp_path: Path
 ) -> None:
     file, elsewhere = write_sweep(tmp_path, epochs=10, shared=True), tmp_path / "else where"

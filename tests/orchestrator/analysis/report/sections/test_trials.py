@@ -15,9 +15,9 @@ from orchestrator.analysis.report.sections.settings import ladder, ladder_of
 from orchestrator.analysis.report.sections.trials import (
     counts_of_states,
     environment_of,
-    gone_on,
     lost_of,
     trials_of,
+    was_resumed,
 )
 from orchestrator.analysis.report.view import View
 from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run
@@ -50,7 +50,7 @@ def test_a_pause_that_a_later_trial_went_on_from_is_counted_apart() -> None:
         "paused and resumed": 2,
         "not run": 1,
     }
-    assert list(gone_on(TRIALS)) == [True, False, True, False, False, False, False]
+    assert list(was_resumed(TRIALS)) == [True, False, True, False, False, False, False]
     assert counts_of_states(TRIALS.drop(columns="curve"))["stopped"] == 4
 
 
