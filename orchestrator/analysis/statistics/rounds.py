@@ -31,7 +31,7 @@ from orchestrator.analysis.statistics.intervals import (
 EARLY: Final = 0.4
 """Level of a look, as a share of the last one's: most close cases are decided at the last."""
 
-_DRAWS: Final = 20_000
+_DRAWS: Final = 50_000
 _OUTLYING: Final = 0.05
 """Probability of a variance as large, below which it is not the others'."""
 
@@ -59,15 +59,15 @@ def ratio_in_rounds(logs: Floats, ours: int, theirs: int, level: float) -> Inter
 def _residual(logs: Floats) -> tuple[float, float]:
     """Return the variance of one error and its degrees of freedom; (nan, 0) if there are none."""
     logs = logs[(~np.isnan(logs)).sum(axis=1) > 1]  # the run with the test split is alone
-    rounds, configs = np.nonzero(~np.isnan(logs))
-    design = np.zeros((len(rounds), sum(logs.shape)))
-    design[np.arange(len(rounds)), rounds] = 1
-    design[np.arange(len(rounds)), len(logs) + configs] = 1
-    values = logs[rounds, configs]
-    fit, _, rank, _ = np.linalg.lstsq(design, values)
-    df = float(len(values) - int(rank))
-    errors = values - design @ fit
-    return (float(errors @ errors) / df, df) if df else (math.nan, 0.0)
+    known = ~np.isnan(logs)
+    nums = known.sum(axis=1, keepdims=True)
+    within = np.where(known, logs - np.nanmean(logs, axis=1, keepdims=True), 0.0)
+    # Normal equations of the configs' levels, the rounds' levels eliminated.
+    normal = np.diag(known.sum(axis=0)) - (known / nums).T @ known
+    levels = np.linalg.pinv(normal) @ within.sum(axis=0)
+    errors = np.where(known, within - levels + known @ levels[:, None] / nums, 0.0)
+    df = float((nums - 1).sum() - np.linalg.matrix_rank(normal))
+    return (float((errors**2).sum()) / df, df) if df else (math.nan, 0.0)
 
 
 def _tail(variance: float, reference: float, df: float, of_reference: float) -> float:
@@ -88,16 +88,20 @@ def level_of_looks(looks: tuple[int, ...], num_finalists: int) -> float:
     if looks[:-1] == () and num_finalists == 1:
         return 1 - CONFIDENCE
     rng = np.random.default_rng(0)
-    errors = rng.standard_normal((_DRAWS, looks[-1], num_finalists + 1))
-    smallest = np.ones(_DRAWS)
-    for num in (look for look in looks if look > 1):
-        some = errors[:, :num]
-        means = some.mean(axis=1)
-        rest = some - some.mean(axis=2, keepdims=True)
-        rest -= rest.mean(axis=1, keepdims=True)
-        df = num_finalists * (num - 1)
-        variance = (rest**2).sum(axis=(1, 2)) / df
-        t = np.abs(means[:, 1:] - means[:, :1]).max(axis=1) / np.sqrt(2 * variance / num)
-        p = two_sided_p(t, df)
-        smallest = np.minimum(smallest, p if num == looks[-1] else p / EARLY)
+    means, squares = np.zeros((_DRAWS, num_finalists + 1)), np.zeros(_DRAWS)
+    smallest, before = np.ones(_DRAWS), 0
+    for num in looks:
+        # Means and residual squares of the rounds since the last look, then of all.
+        new = num - before
+        change = rng.standard_normal(means.shape) / math.sqrt(new) - means
+        apart = change - change.mean(axis=1, keepdims=True)
+        squares += before * new / num * (apart**2).sum(axis=1)
+        squares += rng.chisquare(num_finalists * (new - 1), _DRAWS) if new > 1 else 0.0
+        means += change * new / num
+        before = num
+        if num > 1:
+            df = num_finalists * (num - 1)
+            t = np.abs(means[:, 1:] - means[:, :1]).max(axis=1) / np.sqrt(2 * squares / df / num)
+            p = two_sided_p(t, df)
+            smallest = np.minimum(smallest, p if num == looks[-1] else p / EARLY)
     return float(np.quantile(smallest, 1 - CONFIDENCE))

@@ -45,6 +45,10 @@ def test_intervals_of_all_looks_are_right_together(num_finalists: int) -> None:
     assert wrong <= 0.07  # 5 % and two standard errors
 
 
+def test_a_stage_of_any_length_has_its_level() -> None:
+    assert 0 < level_of_looks((3, 1000, 100_000), 3) < level_of_looks((3,), 3) < 0.05
+
+
 def test_a_planted_difference_is_found_in_nine_rounds() -> None:
     wrong, faster, _, width = stages(400, 0.03, 2, math.log(1.05))
     assert wrong <= 0.07
