@@ -9,8 +9,8 @@ import torch
 
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.trial import Isolation
-from tests.conftest import ROOT, RunCli
-from tests.helping import python
+from tests.conftest import RunCli
+from tests.helping import Done, python
 from trainables.lenet import LeNet
 
 FILE = """
@@ -37,29 +37,25 @@ if __name__ == "__main__":
 """
 
 
-def test_a_file_of_ones_own_is_a_command_from_any_folder(tmp_path: Path) -> None:
+def test_a_file_of_ones_own_is_a_command_from_any_folder_and_waits_for_no_cores(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "models").mkdir()
     (tmp_path / "models/mine.py").write_text(FILE)
     (tmp_path / "models/my_words.py").write_text("WORD = 'from beside it'\n")
+    variables = {"SWEEP_LEASES": str(tmp_path / "leases")}
 
-    def run(*words: str) -> str:
-        done = python("models/mine.py", *words, cwd=tmp_path, check=False)
+    def run(*words: str) -> Done:
+        done = python("models/mine.py", *words, cwd=tmp_path, variables=variables, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        return done
 
-    assert run("--help").startswith("usage: python models/mine.py ")
-    told = run("--lr", "0.5", "--knob-seed", "3")
-    assert "completed" in told
-    assert "from beside it 3" in told
-
-
-def test_cores_of_another_program_are_not_waited_for(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(FILE.replace("from my_words import WORD", "WORD = 'run'"))
-    environment = {"PYTHONPATH": str(ROOT), "SWEEP_LEASES": str(tmp_path / "leases")}
+    assert run("--help").stdout.startswith("usage: python models/mine.py ")
     others = CoreLeases(tmp_path / "leases").acquire(99, Isolation.LEASED, timeout_s=5)
-    done = python("mine.py", cwd=tmp_path, variables=environment, check=False, timeout=60)
+    done = run("--lr", "0.5", "--knob-seed", "3")
     others.release()
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert "completed" in done.stdout
+    assert "from beside it 3" in done.stdout
     (line,) = (line for line in done.stderr.splitlines() if "held by" in line)
     assert f"process {os.getpid()}" in line
     assert line.endswith("trials run with isolation shared")

@@ -15,6 +15,7 @@ from orchestrator.measurement.run import Channel, Context, Run
 from orchestrator.sweep.loading import load_sweep
 from orchestrator.trial import Budget
 from tests.conftest import RunCli
+from tests.orchestrator.helpers.in_process import run_main
 from trainables.data.sets.digits import DIGITS
 from trainables.images import image_splits, normalised
 from trainables.lenet import LeNet, LeNetConfig
@@ -124,14 +125,13 @@ def test_a_function_for_ray_tune_keeps_its_last_folder(run_cli: RunCli, tmp_path
     ],
 )
 def test_what_cannot_be_trained_is_one_message(
-    run_cli: RunCli,
     tmp_path: Path,
     text: str,
     config: dict[str, Any] | None,
     words: tuple[str, ...],
     message: str,
 ) -> None:
-    finished = run_cli("train", run_dir_of(tmp_path, text, config), *words)
+    finished = run_main("train", run_dir_of(tmp_path, text, config), *words)
     assert finished.returncode == 2
     assert message in finished.stderr
     assert "Traceback" not in finished.stderr
@@ -144,7 +144,7 @@ def test_a_sweep_file_that_has_changed_is_run_only_if_it_is_trusted(
     run_dir = run_dir_of(tmp_path, OF_RAY % "keeps_checkpoints=True", {"w": 2.0})
     with (tmp_path / "asked.py").open("a") as file:
         file.write("open('has-run', 'w')\n")
-    refused = run_cli("train", run_dir)
+    refused = run_main("train", run_dir)
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "asked.py: the run's sweep file is not the file that" in refused.stderr
     assert not (tmp_path / "has-run").exists()
@@ -153,14 +153,12 @@ def test_a_sweep_file_that_has_changed_is_run_only_if_it_is_trusted(
     assert (tmp_path / "has-run").exists()
 
 
-def test_a_sweep_file_that_is_gone_or_a_run_that_is_none_is_one_message(
-    run_cli: RunCli, tmp_path: Path
-) -> None:
+def test_a_sweep_file_that_is_gone_or_a_run_that_is_none_is_one_message(tmp_path: Path) -> None:
     run_dir = run_dir_of(tmp_path, LENET, {"lr": 0.05})
     (tmp_path / "asked.py").unlink()
-    gone = run_cli("train", run_dir)
+    gone = run_main("train", run_dir)
     assert (gone.returncode, gone.stdout) == (2, "")
     assert "asked.py: the run's sweep file is not there any more" in gone.stderr
-    none = run_cli("train", tmp_path / "nothing")
+    none = run_main("train", tmp_path / "nothing")
     assert (none.returncode, none.stdout) == (2, "")
     assert "is not a run directory (no such folder)" in none.stderr

@@ -18,6 +18,7 @@ from _pytest.mark import ParameterSet
 from orchestrator.space.configs import knobs_of, replaced
 from orchestrator.space.knob import Role
 from orchestrator.system.allocators import allocator_environment, find_jemalloc
+from orchestrator.trial import Stage
 from tests.conftest import ROOT
 from tests.helping import python
 from tests.trainables.contract import CASES, HERE, WITH_GPU, Case, Setting, is_a_test
@@ -50,8 +51,8 @@ STEPS = 12
 
 @cache
 def trained(case: Case, config: object, device: str = "cpu", steps: int = STEPS) -> Reports:
-    """Reports of a run of two epochs."""
-    where = context(case.data, epochs=2, steps=steps, device=device)
+    """Reports of a run of two epochs, which has a fingerprint as probes have."""
+    where = context(case.data, epochs=2, steps=steps, device=device, stage=Stage.PROBE)
     return train_once(case.trainable, config, where)
 
 
@@ -72,6 +73,8 @@ def test_a_systems_knob_changes_nothing_that_is_learned(case: Case, setting: Set
     assert found.metric("train_loss") == pytest.approx(expected.metric("train_loss"), rel=TOLERANCE)
     score = case.trainable.reports[0].metric
     assert found.metric(score)[-1] == pytest.approx(expected.metric(score)[-1], abs=0.02)
+    assert found.metric("first_loss") == pytest.approx(expected.metric("first_loss"), rel=1e-5)
+    assert found.kept[-1].tags["batches"] == expected.kept[-1].tags["batches"]
 
 
 @pytest.mark.gpu

@@ -149,7 +149,10 @@ def test_a_slow_start_is_other_load_in_a_row(factory: TrialFactory, found: str, 
     assert factory.concluded(factory.trial(proposal_of()), result).tags["contaminated"] == row
 
 
-def test_a_full_or_missing_folder_is_an_error_of_the_run(factory: TrialFactory) -> None:
+def test_a_full_or_missing_folder_is_an_error_of_the_run(
+    factory: TrialFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("orchestrator.driver.trials.ROOM_WITHIN_S", 0.2)
     trial = factory.trial(proposal_of())
     gone = replace(factory, folder=factory.scratch / "gone")
     with pytest.raises(FileNotFoundError, match="gone"):

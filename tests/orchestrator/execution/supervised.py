@@ -186,6 +186,14 @@ def wait_for_group(process: ForkedProcess) -> None:
         time.sleep(0.01)
 
 
+def wait_for_end(servers: ForkServers) -> None:
+    """Wait until their owner sees that one of them has ended."""
+    deadline = time.monotonic() + 30
+    while all(each.process.poll() is None for each in servers._servers.values()):
+        assert time.monotonic() < deadline, "all of them run"
+        time.sleep(0.01)
+
+
 def wait_for(process: psutil.Process, status: str) -> None:
     deadline = time.monotonic() + 30
     while process.status() != status:

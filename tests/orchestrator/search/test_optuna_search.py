@@ -46,7 +46,7 @@ def sampler(request: pytest.FixtureRequest) -> Sampler:
 
 def few(sampler: Sampler, others: int) -> int:
     """Number of trials: a Gaussian process takes a fifth of a second for each and more."""
-    return min(others, 6) if sampler is Sampler.GP else others
+    return min(others, 4) if sampler is Sampler.GP else others
 
 
 def started(at: SearchProblem, trials: int = 20, sampler: Sampler = Sampler.TPE) -> OptunaSearch:

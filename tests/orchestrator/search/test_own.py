@@ -194,15 +194,8 @@ def test_what_is_no_search_is_refused_before_anything_runs(returned: object, sai
 
 
 PAGE = ROOT / "docs/own-search.md"
-COMMON = (
-    "--executor",
-    "inline",
-    "--no-mlflow",
-    "--isolation",
-    "shared",
-    "--set",
-    "rigor.confirm=0",
-)
+COMMON = ("--executor", "inline", "--no-mlflow", "--isolation", "shared", "--steps", "5")
+COMMON += ("--set", "rigor.confirm=0")
 
 UNNAMED = {"accuracy_tolerance", "tie_margin", "target", "costs"}
 """Fields for the rule by which a sweep recommends; the page is about the others."""

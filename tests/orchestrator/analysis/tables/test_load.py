@@ -81,6 +81,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, st
         patch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
         patch.chdir(folder)
         from orchestrator.tracking.mlflow.mirror import Mirror
+        from tests.orchestrator.tracking.in_mlflow import sqlite
 
         made = MadeRun()
         made.add(config(fanouts=(5, 10)), **{"metrics.own_figure": 3.0})
@@ -90,7 +91,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, st
         made.add(config(ranks=2), state="infeasible", reason="needs 2 GPUs")
         made.add(config(num_workers=6), state="not_run", reason="the time budget ended")
         run_dir = write_run(made, folder / "run")
-        uri = f"sqlite:///{folder / 'mlflow.db'}"
+        uri = sqlite(folder)
         Mirror(run_dir, uri, "products_loader").finish(0)
         yield run_dir, uri
 
@@ -167,11 +168,14 @@ def test_a_factored_sweep_is_composed_from_mlflow_as_from_its_directory(
     mirrored: tuple[Path, str], tmp_path: Path
 ) -> None:
     from orchestrator.tracking.mlflow.mirror import Mirror
+    from tests.orchestrator.tracking.in_mlflow import sqlite
 
     run_dir, _ = mirrored
     run = factored_run()
     write_candidates(run_dir, run.candidates)
-    uri = f"sqlite:///{tmp_path / 'second.db'}"
+    second = tmp_path / "second"
+    second.mkdir()
+    uri = sqlite(second)
     Mirror(run_dir, uri, "products_loader").finish(0)
     here, there = load_run(run_dir), load_run("products_loader", uri)
     assert here.is_composed

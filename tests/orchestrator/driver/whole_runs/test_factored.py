@@ -13,11 +13,13 @@ from orchestrator.driver.trials import CONFIRM_SEEDS
 from tests.orchestrator.driver.speed_sweeps import trials_of
 from tests.orchestrator.helpers.in_process import run_main
 
-SWEEP = """
+TRAINABLE = """
 import time
 
-from orchestrator import Rigor, Sweep, Trainable, choice, knobs, learning, maximize, systems
-from orchestrator.search import Factored
+from orchestrator import (
+    Isolation, Rigor, Sweep, Trainable, choice, knobs, learning, maximize, systems,
+)
+from orchestrator.search import Asha, Factored, Grid
 
 
 @knobs
@@ -27,14 +29,16 @@ class Config:
 
 
 def train(config, run):
-    state = run.restore() or {"epochs": 0}
+    state = run.restore() or {"epochs": 0, "loss": 1.0}
     for epoch in run.epochs():
         for _ in run.batches(range(12), samples=lambda _: 8):
             time.sleep(config.wait_ms / 1000)
-        state["epochs"] += 1
+        state = {"epochs": state["epochs"] + 1, "loss": state["loss"] * (1 - config.lr)}
         run.checkpoint(state)
-        run.report(val_acc=0.9 - abs(config.lr - 0.2) - 0.3 / state["epochs"])
-
+        accuracy = 0.9 - abs(config.lr - 0.2) - 0.3 / state["epochs"]
+        run.report(val_acc=accuracy, train_loss=state["loss"])
+"""
+SWEEP = """
 
 SWEEP = Sweep(
     Trainable(train, Config, name="factored", preload=(), reports=[maximize("val_acc")]),
@@ -53,7 +57,7 @@ SWEEP = Sweep(
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Run the sweep; return its folder, with the run directory ``run`` in it."""
     folder = tmp_path_factory.mktemp("factored")
-    (folder / "waits.py").write_text(SWEEP)
+    (folder / "waits.py").write_text(TRAINABLE + SWEEP)
     done = run_main(
         folder / "waits.py", "--out", folder / "run", "--executor", "inline", "--no-mlflow"
     )
@@ -126,23 +130,18 @@ def test_a_run_that_was_broken_off_goes_on_as_it_would_have(
 
 EPOCHS = 4
 HALVED = """
-from orchestrator import Isolation, Rigor, Sweep, choice
-from orchestrator.search import Asha, Grid
-from trainables.lenet import LeNetConfig, lenet
 
 SWEEP = Sweep(
-    lenet,
+    Trainable(train, Config, name="halved", preload=(), reports=[maximize("val_acc")]),
     question="Which step size?",
-    space=LeNetConfig(
-        lr=choice(0.01, 0.02, 0.05, 0.1), batch_size=132, threads=1, data_path="batched",
-    ),
-    baseline=LeNetConfig(lr=0.01, batch_size=132, threads=1, data_path="batched"),
-    data="digits",
+    space=Config(wait_ms=0.0, lr=choice(0.1, 0.2, 0.4, 0.5)),
+    baseline=Config(wait_ms=0.0),
     epochs=4,
     search=Grid(),
     stopping=Asha("val_acc", grace=1, factor=2),
     rigor=Rigor(confirm=0, max_repeats=1, check_isolated=0),
     isolation=Isolation.SHARED,
+    cores_per_trial=1,
 )
 """
 
@@ -151,8 +150,8 @@ SWEEP = Sweep(
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Run a sweep with and without rungs; return both run directories."""
     folder = tmp_path_factory.mktemp("halved")
-    (folder / "halved.py").write_text(HALVED)
-    whole = HALVED.replace('Asha("val_acc", grace=1, factor=2)', "None")
+    (folder / "halved.py").write_text(TRAINABLE + HALVED)
+    whole = TRAINABLE + HALVED.replace('Asha("val_acc", grace=1, factor=2)', "None")
     (folder / "whole.py").write_text(whole)
     for name in ("halved", "whole"):
         words = ("--out", folder / name, "--executor", "inline", "--no-mlflow")

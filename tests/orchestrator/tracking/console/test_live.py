@@ -141,7 +141,7 @@ def test_what_is_written_meanwhile_stands_above_the_view(
 def test_a_tick_costs_the_trials_next_to_nothing(terminal: Terminal, shown: Shown) -> None:
     tracker, scribe = shown
     scribe.sweep(num_planned=400)
-    for number in range(200):
+    for number in range(80):
         scribe.whole(make_trial(number))
     scribe.started(scribe.asked(make_trial(300)))
     terminal.read()
