@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from orchestrator import Demand, Machine, Phase, Run, Trainable, both, knobs, learning, systems
+from orchestrator import Demand, Machine, Phase, Run, Trainable, both, knobs, learning, requires
 from trainables.checkpoints import Progress
 from trainables.classification import OBJECTIVES
 from trainables.data.formats.graph_store import GraphStore
@@ -28,6 +28,7 @@ from trainables.graph.drawing import Draw, LaborDraw, UniformDraw
 from trainables.graph.evaluation import Evaluation
 from trainables.graph.layers import SageLayer, relu_dropout
 from trainables.graph.messages import Aggregator
+from trainables.graph.micro_batches import FetchParts, MicroBatchKnobs
 from trainables.graph.minibatch import (
     FetchMinibatch,
     InputTable,
@@ -36,13 +37,22 @@ from trainables.graph.minibatch import (
     Summed,
     most_bytes,
 )
-from trainables.graph.placement import Placement, placed
+from trainables.graph.on_device.batches import DeviceSampler, SampleMinibatch
+from trainables.graph.places.features import FeatureTable
+from trainables.graph.places.placement import PLACEMENT_CONSTRAINTS, PlacementKnobs
 from trainables.graph.randomness import key_of
 from trainables.graph.sampling import NeighbourSampler, relabelling
 from trainables.graph.slots import Slots
 from trainables.graph.whole import WholeGraph
 from trainables.hold_out import HoldOutKnobs, trained_on
-from trainables.loading import Arriving, Batches, BatchOrder, Delivery, LoadedBatches
+from trainables.loading import (
+    Arriving,
+    Batches,
+    BatchOrder,
+    Delivery,
+    LoadedBatches,
+    OwnBatches,
+)
 from trainables.losses import EpochLoss
 from trainables.parallel import joined_ranks
 from trainables.precision import Precision
@@ -52,7 +62,6 @@ from trainables.settings import (
     PrefetchKnobs,
     ProcessKnobs,
     demand_of,
-    needs_cuda,
     pinning_needs_cuda,
     prepare_process,
     streaming_needs_pinned_batches,
@@ -62,7 +71,9 @@ from trainables.settings import (
 
 
 @knobs
-class SageConfig(ProcessKnobs, PrefetchKnobs, BatchKnobs, HoldOutKnobs):
+class SageConfig(
+    ProcessKnobs, PrefetchKnobs, PlacementKnobs, MicroBatchKnobs, BatchKnobs, HoldOutKnobs
+):
     """Knobs of GraphSAGE."""
 
     lr: float = learning(default=3e-3, gt=0, doc="Adam's step size at a batch of 1,000")
@@ -79,36 +90,36 @@ class SageConfig(ProcessKnobs, PrefetchKnobs, BatchKnobs, HoldOutKnobs):
         default=2,
         ge=1,
         doc="layers of full mode; sampled mode has one for each fan-out",
-        applies=lambda config: not config.has_loader(),
+        applies=lambda config: not config.is_sampled(),
     )
     fanouts: tuple[int, ...] = both(
         default=(25, 10),
         ge=-1,
         doc="neighbours a node hears from, in DGL's order, input layer first: 25,10 draws 10 for "
         "each seed and 25 for each of these; -1: all",
-        applies=lambda config: config.has_loader(),
+        applies=lambda config: config.is_sampled(),
     )
     sampler: Literal["neighbour", "labor"] = both(
         default="neighbour",
         doc="each node draws for itself, or nodes share draws and fewer nodes are needed",
-        applies=lambda config: config.has_loader(),
+        applies=lambda config: config.is_sampled(),
     )
     replace: bool = both(
         default=True,
         doc="a neighbour may be drawn more than once",
-        applies=lambda config: config.has_loader() and config.sampler == "neighbour",
+        applies=lambda config: config.is_sampled() and config.sampler == "neighbour",
     )
     batch_size: int = both(
         default=1000,
         ge=1,
         unit="nodes",
         doc="seed nodes a step, over all ranks",
-        applies=lambda config: config.has_loader(),
+        applies=lambda config: config.is_sampled(),
     )
     drop_last: bool = both(
         default=False,
         doc="leave out an epoch's last, smaller batch",
-        applies=lambda config: config.has_loader(),
+        applies=lambda config: config.is_sampled(),
     )
     ranks: int = both(
         default=1, ge=1, doc="training processes that share each batch's seed nodes (DDP)"
@@ -116,20 +127,19 @@ class SageConfig(ProcessKnobs, PrefetchKnobs, BatchKnobs, HoldOutKnobs):
     graph_scope: GraphScope = both(
         default="all", doc="train on all training nodes, or on the largest component's"
     )
-    feature_placement: Placement = systems(
-        default="memmap",
-        doc="features in the shared file; in memory; page-locked, read by the GPU; on the GPU",
-        applies=lambda config: config.has_loader(),
-    )
+
+    def is_sampled(self) -> bool:
+        """Return True if batches are sampled."""
+        return self.mode == "sampled"
 
     def has_loader(self) -> bool:
         """Return True if batches come through a loader."""
-        return self.mode == "sampled"
+        return self.is_sampled() and self.sampling == "cpu"
 
     @property
     def num_layers(self) -> int:
         """Layers of the network."""
-        return len(self.fanouts) if self.mode == "sampled" else self.layers
+        return len(self.fanouts) if self.is_sampled() else self.layers
 
 
 # -- network
@@ -185,19 +195,22 @@ def train(config: SageConfig, run: Run) -> None:
             arrivals = delivery.of(batches.epoch(epoch))
             for arriving in run.batches(arrivals, samples=_num_seeds):
                 with run.phase(Phase.TRANSFER):
-                    batch = arriving.on_device()
-                with run.phase(table.phase), precision.autocast():
-                    inputs = table.looked_up(batch.inputs)
-                with run.phase(Phase.FORWARD), precision.autocast():
-                    scores = trained(inputs, batch.blocks)
-                    scores = scores if batch.seeds is None else scores[batch.seeds]
-                    summed = functional.cross_entropy(scores, batch.labels, reduction="sum")
-                with run.phase(Phase.BACKWARD):
-                    precision.backward(ranks.loss(summed, batch.total))
+                    parts = arriving.on_device()
+                for part in parts:
+                    ranks.exchange_gradients(trained, part is parts[-1])
+                    with run.phase(table.features.phase), precision.autocast():
+                        inputs = table.looked_up(part.inputs)
+                    with run.phase(Phase.FORWARD), precision.autocast():
+                        scores = trained(inputs, part.blocks)
+                        scores = scores if part.seeds is None else scores[part.seeds]
+                        summed = functional.cross_entropy(scores, part.labels, reduction="sum")
+                    with run.phase(Phase.BACKWARD):
+                        precision.backward(ranks.loss(summed, part.total))
+                    loss.add_part(summed, len(part.labels))
                 with run.phase(Phase.OPTIMIZER):
                     precision.step(optimizer)
                     optimizer.zero_grad()
-                loss.add(summed, len(batch.labels))
+                loss.end_step()
             figures = {"train_loss": loss.mean(epoch)}
             if config.mode == "full":
                 epoch_s = run.recording().epochs[-1].duration_s
@@ -212,35 +225,21 @@ def train(config: SageConfig, run: Run) -> None:
             progress.keep(run)
 
 
-def _num_seeds(arriving: Arriving[Minibatch]) -> int:
-    return arriving.batch.total
+def _num_seeds(arriving: Arriving[tuple[Minibatch, ...]]) -> int:
+    return arriving.batch[0].total
 
 
 def _batches(
     config: SageConfig, run: Run, store: GraphStore
-) -> tuple[InputTable, Batches[Minibatch]]:
-    """The feature table and the batches of each epoch."""
+) -> tuple[InputTable, Batches[tuple[Minibatch, ...]]]:
+    """The feature table and the micro-batches of each step."""
     seeds = training_nodes(store, config.graph_scope)
     if config.mode == "full":
         whole = WholeGraph.of(store, seeds, num_layers=config.layers, device=run.device)
-        return InputTable(features=whole.features, aggregator=config.aggregator), whole
-    features = placed(store.tensors().features, config.feature_placement, run.device)
-    table = InputTable(
-        features=features,
-        aggregator=config.aggregator,
-        is_remote=config.feature_placement == "pinned",
-    )
-    relabel = relabelling(store.num_nodes)
-    share = math.ceil(config.batch_size / run.world_size)
-    fetch = FetchMinibatch(
-        sampler=NeighbourSampler(_draw(config, store), config.fanouts, relabel),
-        seeds=seeds,
-        labels=store.tensors().labels,
-        seed=run.seed,
-        table=table,
-        looks_up=features.device.type == "cpu",
-        slots=Slots.between(config, most_bytes(share, config.fanouts, table)),
-    )
+        features = FeatureTable(features=whole.features)
+        return InputTable(features=features, aggregator=config.aggregator), whole
+    features = FeatureTable.of(store.tensors().features, store.indptr, config, run.device)
+    table = InputTable(features=features, aggregator=config.aggregator)
     order = BatchOrder(
         num_samples=len(seeds),
         batch_size=config.batch_size,
@@ -249,7 +248,25 @@ def _batches(
         rank=run.rank,
         world_size=run.world_size,
     )
-    return table, LoadedBatches(fetch, order, config)
+    if config.sampling != "cpu":
+        sampler = DeviceSampler.of(
+            store, seeds, config.fanouts, config.replace, config.sampling, run.device
+        )
+        sampled = SampleMinibatch(sampler=sampler, seed=run.seed, table=table)
+        return table, OwnBatches(FetchParts(fetch=sampled, count=config.accumulate), order)
+    share = math.ceil(config.batch_size / run.world_size / config.accumulate)
+    fetch = FetchMinibatch(
+        sampler=NeighbourSampler(
+            _draw(config, store), config.fanouts, relabelling(store.num_nodes)
+        ),
+        seeds=seeds,
+        labels=store.tensors().labels,
+        seed=run.seed,
+        table=table,
+    )
+    most = config.accumulate * most_bytes(share, config.fanouts, table)
+    parts = FetchParts(fetch=fetch, count=config.accumulate, slots=Slots.between(config, most))
+    return table, LoadedBatches(parts, order, config)
 
 
 def _splits(run: Run, store: GraphStore) -> dict[str, Tensor]:
@@ -279,7 +296,7 @@ def _evaluation(config: SageConfig, run: Run, store: GraphStore, table: InputTab
     graph = store.tensors()
     on_device = config.mode == "full" or config.feature_placement == "device"
     return Evaluation(
-        features=table.features if on_device else graph.features,
+        features=table.features.features if on_device else graph.features,
         adjacency=Adjacency.symmetric(graph.indptr, graph.indices),
         labels=graph.labels,
         num_cores=run.num_cores,
@@ -309,7 +326,11 @@ graphsage = Trainable(
         pinning_needs_cuda,
         streaming_needs_pinned_batches,
         _one_rank_in_full_mode,
-        needs_cuda("feature_placement", "pinned", "device"),
+        *PLACEMENT_CONSTRAINTS,
+        requires(
+            lambda config: config.sampler != "labor" or config.sampling == "cpu",
+            "sampler=labor needs sampling=cpu: it is DGL's, whose wheels have no GPU",
+        ),
     ],
     demand=_demand,
     preload=("torch", "torch._dynamo", "dgl"),

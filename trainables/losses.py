@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from functools import reduce
 
 import torch
 
@@ -36,6 +37,7 @@ class EpochLoss:
         self._num_finite = torch.zeros((), dtype=torch.int64, device=ranks.device)
         self._first = torch.zeros(2, dtype=torch.float64, device=ranks.device)
         self._samples = 0
+        self._parts: list[tuple[torch.Tensor, int]] = []
         self._steps = 0
         self._steps_before = 0
         self._from_the_start = True
@@ -47,7 +49,19 @@ class EpochLoss:
             summed: Sum of the losses of this rank's share of the batch.
             samples: Their number.
         """
-        self._sum += summed.detach()
+        self.add_part(summed, samples)
+        self.end_step()
+
+    def add_part(self, summed: torch.Tensor, samples: int) -> None:
+        """Count a micro-batch of a step, likewise."""
+        self._parts.append((summed.detach(), samples))
+
+    def end_step(self) -> None:
+        """Count the step that the micro-batches since the last one were of."""
+        losses, counts = zip(*self._parts, strict=True)
+        self._parts.clear()
+        summed, samples = reduce(torch.add, losses), sum(counts)
+        self._sum += summed
         # A sum that is no number stays none: these are the steps before the first such one.
         self._num_finite += self._sum.isfinite()
         self._samples += samples

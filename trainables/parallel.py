@@ -73,6 +73,16 @@ class Ranks:
             network, device_ids=devices, gradient_as_bucket_view=True
         )
 
+    def exchange_gradients(self, trained: nn.Module, now: bool) -> None:
+        """Exchange the gradients of the next backward pass, or add them up on each rank for later.
+
+        Args:
+            trained: What :meth:`parallel` returned.
+            now: True for the last micro-batch of a step.
+        """
+        if isinstance(trained, nn.parallel.DistributedDataParallel):
+            trained.require_backward_grad_sync = now  # as its no_sync() does
+
     def loss(self, summed: torch.Tensor, total: int) -> torch.Tensor:
         """Return the loss with a mean over ranks that is the mean over the whole batch.
 

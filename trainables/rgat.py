@@ -18,8 +18,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from orchestrator import Phase, Run, Trainable, both, knobs, learning, minimize, requires, systems
-from orchestrator.space.configs import replaced
+from orchestrator import (
+    Demand,
+    Machine,
+    Phase,
+    Run,
+    Trainable,
+    both,
+    knobs,
+    learning,
+    minimize,
+    requires,
+    systems,
+)
 from trainables.classification import OBJECTIVES, classified
 from trainables.data.formats.relational_store import UNLABELLED, RelationalStore
 from trainables.data.sets.mag240m import MAG240M
@@ -28,24 +39,26 @@ from trainables.data.sets.ogb_hetero import OGBN_AIFB, OGBN_MAG
 from trainables.graph.attention import RelationalAttention
 from trainables.graph.drawing import Ids
 from trainables.graph.layers import Dropout, Norm
+from trainables.graph.on_device.relational_graph import RelationalGraph, RelationalKnobs
+from trainables.graph.places.placement import PLACEMENT_CONSTRAINTS
 from trainables.graph.randomness import key_of
 from trainables.graph.relational import RelationalBlock
-from trainables.graph.relational_batches import (
-    RelationalBatch,
-    most_relational_bytes,
-    neighbourhoods,
-)
-from trainables.graph.slots import Slots
+from trainables.graph.relational_batches import RelationalBatch
 from trainables.graph.submission import check_submittable, write_submission
 from trainables.graph.training_state import TrainingState
 from trainables.hold_out import HoldOutKnobs, trained_on
-from trainables.loading import Arriving, BatchOrder, Delivery, LoadedBatches
+from trainables.loading import (
+    Arriving,
+    Batches,
+    BatchOrder,
+    Delivery,
+)
 from trainables.losses import EpochLoss
 from trainables.parallel import joined_ranks
 from trainables.precision import Precision
 from trainables.settings import (
     PROCESS_CONSTRAINTS,
-    PrefetchKnobs,
+    BatchKnobs,
     ProcessKnobs,
     demand_of,
     pinning_needs_cuda,
@@ -59,7 +72,7 @@ Split = Literal["train", "val", "test"]
 
 
 @knobs
-class RgatConfig(ProcessKnobs, PrefetchKnobs, HoldOutKnobs):
+class RgatConfig(ProcessKnobs, RelationalKnobs, BatchKnobs, HoldOutKnobs):
     """Knobs of RGAT. Defaults are the study's, but for how its batches came to be.
 
     The study had 4 loader workers in training (``num_workers``) and 2 in validation, page-locked
@@ -70,7 +83,7 @@ class RgatConfig(ProcessKnobs, PrefetchKnobs, HoldOutKnobs):
     ``batch_size`` training nodes is one step, which a note says: give it smaller batches.
     """
 
-    lr: float = learning(default=1e-3, gt=0, doc="Adam's step size")
+    lr: float = learning(default=1e-3, gt=0, doc="Adam's step size at a batch of 512")
     weight_decay: float = learning(default=0.0, ge=0, doc="L2 penalty, added to the gradient")
     embedding_init: Literal["xavier", "normal"] = learning(
         default="xavier",
@@ -93,7 +106,13 @@ class RgatConfig(ProcessKnobs, PrefetchKnobs, HoldOutKnobs):
         ge=-1,
         doc="neighbours a node hears from, in DGL's order, input layer first; -1: all",
     )
-    batch_size: int = both(default=512, ge=1, unit="nodes", doc="seed nodes a step")
+    batch_size: int = both(default=512, ge=1, unit="nodes", doc="seed nodes a step, over all ranks")
+    ranks: int = both(
+        default=1,
+        ge=1,
+        doc="training processes that share each batch's seed nodes (DDP); batch norm takes the "
+        "mean of a rank's share",
+    )
     eval_fanouts: tuple[int, ...] = learning(
         default=(15, 25),
         ge=-1,
@@ -111,12 +130,6 @@ class RgatConfig(ProcessKnobs, PrefetchKnobs, HoldOutKnobs):
     )
     test_batch_size: int = systems(
         default=16, ge=1, unit="nodes", doc="likewise, when the best model is tested"
-    )
-    mapped_gib: float = systems(
-        default=4.0,
-        gt=0,
-        unit="GiB",
-        doc="mapped files, libraries too, that a process has in its memory before it lets go",
     )
     submission: str = systems(
         default="",
@@ -185,10 +198,13 @@ def train(config: RgatConfig, run: Run) -> None:
             "to train on; smaller batches or more epochs train further\n"
         )
     with joined_ranks(run) as ranks:
-        batches = _batches(config, run, store, "train")
+        graph = RelationalGraph.of(store, config, run.device)
+        batches = _batches(config, run, graph, "train")
         network = Rgat(config, store).to(run.device)
+        # Evaluation and checkpoints use the network itself, the steps what is wrapped around it.
+        trained = ranks.parallel(network, "ddp")
         optimizer = torch.optim.Adam(
-            network.parameters(), config.lr, weight_decay=config.weight_decay, fused=True
+            network.parameters(), config.scaled_lr(), weight_decay=config.weight_decay, fused=True
         )
         precision = Precision(config.amp, run.device)
         state = TrainingState(network, optimizer, precision)
@@ -196,46 +212,51 @@ def train(config: RgatConfig, run: Run) -> None:
         delivery = Delivery(run.device, config.non_blocking, config.prefetch, run.copying)
         loss = EpochLoss(ranks, run, config.log_every)
         for epoch in run.epochs():
-            torch.manual_seed(key_of(run.seed, epoch))  # what dropout draws from
+            torch.manual_seed(key_of(run.seed, epoch) ^ run.rank)  # what dropout draws from
             for group in optimizer.param_groups:
-                group["lr"] = config.lr * config.lr_decay ** (epoch // config.lr_step)
+                group["lr"] = config.scaled_lr() * config.lr_decay ** (epoch // config.lr_step)
             network.train()
             arrivals = delivery.of(batches.epoch(epoch))
             for arriving in run.batches(arrivals, samples=_num_seeds):
                 with run.phase(Phase.TRANSFER):
-                    batch = arriving.on_device()
-                with run.phase(Phase.FORWARD), precision.autocast():
-                    scores = network(batch.inputs, batch.blocks)
-                    summed = functional.cross_entropy(scores, batch.labels, reduction="sum")
-                with run.phase(Phase.BACKWARD):
-                    precision.backward(ranks.loss(summed, batch.total))
+                    parts = arriving.on_device()
+                for part in parts:
+                    ranks.exchange_gradients(trained, part is parts[-1])
+                    with run.phase(graph.phase):
+                        inputs = graph.looked_up(part.inputs)
+                    with run.phase(Phase.FORWARD), precision.autocast():
+                        scores = trained(inputs, part.blocks)
+                        summed = functional.cross_entropy(scores, part.labels, reduction="sum")
+                    with run.phase(Phase.BACKWARD):
+                        precision.backward(ranks.loss(summed, part.total))
+                    loss.add_part(summed, len(part.labels))
                 with run.phase(Phase.OPTIMIZER):
                     precision.step(optimizer)
                     optimizer.zero_grad()
-                loss.add(summed, len(batch.labels))
+                loss.end_step()
             figures = {"train_loss": loss.mean(epoch)}
             is_due = (epoch + 1) % config.eval_every == 0
-            if run.evaluates and (run.last_epoch or is_due):
+            if run.rank == 0 and run.evaluates and (run.last_epoch or is_due):
                 # An evaluation for a pause alone is not kept: the curve resumes without it.
                 best = state if is_due else replace(state)
-                best.consider(_validated(network, config, run, store))
+                best.consider(_validated(network, config, run, graph))
                 figures |= best.figures
                 if run.last_epoch and run.evaluate_test:
                     with run.evaluating():
-                        figures |= figures_on_test_split(best.best(), config, run, store)
+                        figures |= figures_on_test_split(best.best(), config, run, graph)
             run.report(**figures)
             state.keep(run)
 
 
-def _num_seeds(arriving: Arriving[RelationalBatch]) -> int:
-    return arriving.batch.total
+def _num_seeds(arriving: Arriving[tuple[RelationalBatch, ...]]) -> int:
+    return arriving.batch[0].total
 
 
 def _batches(
-    config: RgatConfig, run: Run, store: RelationalStore, split: Split
-) -> LoadedBatches[RelationalBatch]:
-    """Batches of a split's nodes, with its fan-outs and its size."""
-    training, nodes = split == "train", _nodes(store, split)
+    config: RgatConfig, run: Run, graph: RelationalGraph, split: Split
+) -> Batches[tuple[RelationalBatch, ...]]:
+    """Micro-batches of a split's nodes, with its fan-outs and its size."""
+    training, nodes = split == "train", _nodes(graph.store, split)
     fanouts, batch_size = {
         "train": (config.fanouts, config.batch_size),
         "val": (config.eval_fanouts, config.eval_batch_size),
@@ -246,19 +267,10 @@ def _batches(
         batch_size=batch_size,
         seed=run.seed,
         drop_last=config.drop_last and training,
+        rank=run.rank if training else 0,
+        world_size=run.world_size if training else 1,
     )
-    fetch = neighbourhoods(
-        store,
-        nodes,
-        fanouts=fanouts,
-        keys=(run.seed, int(training)),
-        each_step=training,
-        mapped_bytes=config.mapped_gib * 2**30,
-    )
-    slots = Slots.between(config, most_relational_bytes(order.batch_size, fanouts, store))
-    # Workers of one evaluation would wait for the next one throughout an epoch of training.
-    knobs = config if training else replaced(config, {"persistent_workers": False})
-    return LoadedBatches(replace(fetch, slots=slots), order, knobs)
+    return graph.batches(order, nodes, fanouts, config, training=training)
 
 
 def _nodes(store: RelationalStore, split: Split) -> Ids:
@@ -271,53 +283,59 @@ def _nodes(store: RelationalStore, split: Split) -> Ids:
 
 @torch.no_grad()
 def _scores(
-    network: Rgat, config: RgatConfig, run: Run, store: RelationalStore, split: Split
+    network: Rgat, config: RgatConfig, run: Run, graph: RelationalGraph, split: Split
 ) -> Tensor:
     """Scores of each of a split's nodes, ``(nodes, classes)``, on the CPU."""
     network.eval()
-    scores = torch.empty(len(_nodes(store, split)), store.num_classes)
+    scores = torch.empty(len(_nodes(graph.store, split)), graph.store.num_classes)
     delivery = Delivery(run.device, config.non_blocking, config.prefetch)
-    batches = _batches(config, run, store, split)
+    batches = _batches(config, run, graph, split)
     for arriving in delivery.of(batches.epoch(0)):
-        batch = arriving.on_device()
-        scores[batch.places.cpu()] = network(batch.inputs, batch.blocks).cpu()
+        [batch] = arriving.on_device()
+        inputs = graph.looked_up(batch.inputs)
+        scores[batch.places.cpu()] = network(inputs, batch.blocks).cpu()
     return scores
 
 
 def figures_on(
-    network: Rgat, config: RgatConfig, run: Run, store: RelationalStore, split: Split
+    network: Rgat, config: RgatConfig, run: Run, graph: RelationalGraph, split: Split
 ) -> dict[str, float]:
     """Return the figures of a split with known labels; none of one without nodes."""
-    labels = torch.from_numpy(store.labels[_nodes(store, split)])
+    labels = torch.from_numpy(graph.store.labels[_nodes(graph.store, split)])
     if not len(labels):
         return {}
-    return classified(split, _scores(network, config, run, store, split), labels)
+    return classified(split, _scores(network, config, run, graph, split), labels)
 
 
 def _validated(
-    network: Rgat, config: RgatConfig, run: Run, store: RelationalStore
+    network: Rgat, config: RgatConfig, run: Run, graph: RelationalGraph
 ) -> dict[str, float]:
-    if not len(store.val):  # none is held out: no time is spent on it
+    if not len(graph.store.val):  # none is held out: no time is spent on it
         return {}
     with run.evaluating():
-        return figures_on(network, config, run, store, "val")
+        return figures_on(network, config, run, graph, "val")
 
 
 def figures_on_test_split(
-    network: Rgat, config: RgatConfig, run: Run, store: RelationalStore
+    network: Rgat, config: RgatConfig, run: Run, graph: RelationalGraph
 ) -> dict[str, float]:
     """Return the test figures, if the labels are known; write the submission, if one is wanted."""
+    store = graph.store
     labels = torch.from_numpy(store.labels[store.test])
     known = bool((labels != UNLABELLED).all())
     if not known and not config.submission:
         return {}
-    scores = _scores(network, config, run, store, "test")
+    scores = _scores(network, config, run, graph, "test")
     if config.submission:
         write_submission(Path(config.submission), store, scores.argmax(1).numpy())
     return classified("test", scores, labels) if known else {}
 
 
 # -- what it asks of a machine
+
+
+def _demand(config: RgatConfig, machine: Machine) -> Demand:
+    return demand_of(config, machine, ranks=config.ranks)
 
 
 rgat = Trainable(
@@ -329,6 +347,7 @@ rgat = Trainable(
         *PROCESS_CONSTRAINTS,
         pinning_needs_cuda,
         streaming_needs_pinned_batches,
+        *PLACEMENT_CONSTRAINTS,
         requires(lambda config: config.hidden % config.heads == 0, "heads must divide hidden"),
         requires(
             lambda config: (
@@ -338,7 +357,7 @@ rgat = Trainable(
             "one for each layer",
         ),
     ),
-    demand=demand_of,
+    demand=_demand,
     preload=("torch", "torch._dynamo", "scipy.sparse"),
     keeps_checkpoints=True,
     warm=True,

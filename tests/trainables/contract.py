@@ -82,6 +82,11 @@ OF_PROCESSES: Mapping[str, str] = {"allocator": "test_an_allocator_changes_nothi
 """What a process has from its start on."""
 PROCESS_VALUES = {"threads": (1, 2), "log_every": (0, 3), "eval_every": (1, 2)}
 LOADER_VALUES = {"num_workers": (0, 2), "prefetch_factor": (2, 3)}
+PLACE_VALUES = {"cache_gib": (0.0, 1e-4), "accumulate": (1, 3)}
+PLACE_EFFECTS = {
+    "sampling": "test_what_is_sampled_where_training_is_is_what_the_loader_samples",
+    "cache_gib": "test_a_cache_has_the_nodes_with_the_most_neighbours",
+}
 IMAGE_VALUES = {"lr": (0.05, 0.02), "momentum": (0.9, 0.5, 0.0), "batch_size": (132, 66)}
 LOADER_CONTEXTS: Mapping[str, Mapping[str, object]] = {
     "prefetch_factor": {"num_workers": 1},
@@ -127,6 +132,7 @@ CASES = (
         values={
             **PROCESS_VALUES,
             **LOADER_VALUES,
+            **PLACE_VALUES,
             "lr": (0.01, 0.005),
             "weight_decay": (0.0, 0.01),
             "dropout": (0.5, 0.2),
@@ -142,7 +148,10 @@ CASES = (
             "hold_out": "test_without_it_validation_nodes_are_trained_on",
             "graph_scope": "test_the_largest_component_s_nodes_alone_are_trained_on",
         },
-        effects={"feature_placement": "test_placed_on_the_host_features_are_a_copy_of_the_file_s"},
+        effects={
+            **PLACE_EFFECTS,
+            "feature_placement": "test_placed_on_the_host_features_are_a_copy_of_the_file_s",
+        },
         same_on_gpu={"dropout": 0.0},
     ),
     Case(
@@ -161,6 +170,7 @@ CASES = (
         values={
             **PROCESS_VALUES,
             **LOADER_VALUES,
+            **PLACE_VALUES,
             "lr": (0.01, 0.005),
             "lr_step": (25, 1),
             "lr_decay": (0.25, 0.5),
@@ -174,9 +184,10 @@ CASES = (
             "test_batch_size": (16, 10),
             "mapped_gib": (4.0, 0.001),
         },
-        contexts={**LOADER_CONTEXTS, "lr_decay": {"lr_step": 1}},
+        contexts={**LOADER_CONTEXTS, "lr_decay": {"lr_step": 1}, "lr_scaling": {"batch_size": 60}},
         elsewhere={
             **OF_PROCESSES,
+            "ranks": "test_ranks_share_each_batch_and_learn_alike",
             "hold_out": "test_without_it_validation_nodes_are_trained_on",
             "eval_fanouts": "test_eval_fanouts_change_the_accuracy_and_not_the_training",
             "test_fanouts": "test_validation_and_test_go_by_their_own_fanouts_and_batches",
@@ -185,6 +196,8 @@ CASES = (
             "submission": "test_test_predictions_of_the_best_model_are_handed_in",
         },
         effects={
+            **PLACE_EFFECTS,
+            "feature_placement": "test_placed_on_the_host_features_are_a_copy_of_the_file_s",
             "eval_batch_size": "test_validation_and_test_go_by_their_own_fanouts_and_batches",
             "test_batch_size": "test_validation_and_test_go_by_their_own_fanouts_and_batches",
             "mapped_gib": "test_features_may_exceed_memory_and_what_is_kept_of_them_is_bounded",

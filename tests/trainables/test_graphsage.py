@@ -11,12 +11,12 @@ import pytest
 import torch
 from torch.nn import functional
 
-from orchestrator.space.configs import canonical
-from tests.trainables.graph.graphsage_runs import TINY, quick, store_of
+from orchestrator.space.configs import canonical, replaced
+from tests.trainables.graph.graphsage_runs import TINY, quick, seen_by, store_of
 from tests.trainables.running import context, train_once
 from trainables.data.sets.ogbn_products import OgbGraph
 from trainables.graph.layers import SageLayer
-from trainables.graph.minibatch import Rows
+from trainables.graph.minibatch import Minibatch, Rows
 from trainables.graphsage import GraphSage, SageConfig, graphsage
 
 
@@ -156,6 +156,27 @@ def test_with_all_neighbours_a_batch_is_the_whole_graph_s() -> None:
     assert sampled == pytest.approx(full, rel=1e-3)
 
 
+@pytest.mark.parametrize("fanouts", [(4, 5), (-1, -1), (2, 3, 4)])
+def test_micro_batches_have_the_gradient_of_the_whole_batch(fanouts: tuple[int, ...]) -> None:
+    config = quick(dropout=0.0, fanouts=fanouts)
+    store = store_of(TINY)
+    torch.manual_seed(0)
+    network = GraphSage(config, store.num_features, store.num_classes)
+
+    def gradients(parts: list[Minibatch]) -> list[torch.Tensor]:
+        network.zero_grad()
+        for part in parts:
+            scores = network(part.inputs, part.blocks)
+            (functional.cross_entropy(scores, part.labels, reduction="sum") / part.total).backward()
+        return [parameter.grad.clone() for parameter in network.parameters()]
+
+    whole = seen_by(config)[:1]
+    parts = seen_by(replaced(config, {"accumulate": 3}))[:3]
+    assert [len(part.labels) for part in parts] == [34, 33, 33]
+    for found, expected in zip(gradients(parts), gradients(whole), strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
+
+
 # -- what a config means, and what cannot run
 
 
@@ -169,5 +190,8 @@ def test_what_full_mode_has_no_use_for_makes_no_other_trial() -> None:
         drop_last=True,
         prefetch="thread",
         feature_placement="host",
+        sampling="gpu",
+        cache_gib=1.0,
+        accumulate=2,
     )
     assert canonical(busy) == canonical(quick(mode="full"))

@@ -19,7 +19,8 @@ from trainables.data.sets.ogbn_products import OgbGraph
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graph.components import in_largest_component
 from trainables.graph.drawing import Ids
-from trainables.graph.minibatch import FetchMinibatch, InputTable, Minibatch
+from trainables.graph.minibatch import FetchMinibatch, Minibatch
+from trainables.graph.places.features import FeatureTable
 from trainables.graph.sampling import NeighbourSampler, Sample
 from trainables.graph.slots import Slots
 from trainables.graphsage import SageConfig, graphsage
@@ -105,7 +106,7 @@ def test_placed_on_the_host_features_are_a_copy_of_the_file_s(
     batch_of = FetchMinibatch.__call__
 
     def noted(self: FetchMinibatch, draw: Draw) -> Minibatch:
-        tables.append(self.table.features)
+        tables.append(self.table.features.features)
         return batch_of(self, draw)
 
     monkeypatch.setattr(FetchMinibatch, "__call__", noted)
@@ -169,7 +170,7 @@ def test_full_mode_on_a_gpu_learns_what_the_cpu_learns(aggregator: str) -> None:
 
 @pytest.mark.gpu
 def test_features_in_page_locked_memory_are_read_by_the_gpu_from_there() -> None:
-    from trainables.graph.placement import placed
+    from trainables.graph.places.placement import placed
 
     features = store_of(TINY).tensors().features
     cuda = torch.device("cuda:0")
@@ -186,7 +187,7 @@ def test_features_in_page_locked_memory_are_read_by_the_gpu_from_there() -> None
 
 
 def test_rows_that_cross_the_bus_are_a_transfer_and_not_computing() -> None:
-    table = InputTable(features=store_of(TINY).tensors().features, aggregator="mean")
+    table = FeatureTable(features=store_of(TINY).tensors().features)
     assert table.phase is Phase.FORWARD
     assert replace(table, is_remote=True).phase is Phase.TRANSFER
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -55,9 +56,12 @@ def trained_as_rank(rank: int, world_size: int, port: int) -> OfRank:
         trained = ranks.parallel(network, "ddp")
         for draw in order.epoch(0):  # a batch of 4, then one of 1: rank 1 gets nothing of that
             network.zero_grad()
-            scores = trained(inputs[draw.indices])
-            summed = cross_entropy(scores, labels[draw.indices], reduction="sum")
-            ranks.loss(summed, draw.total).backward()
+            parts = list(draw.parts(2))
+            for part in parts:
+                ranks.exchange_gradients(trained, part is parts[-1])
+                scores = trained(inputs[part.indices])
+                summed = cross_entropy(scores, labels[part.indices], reduction="sum")
+                ranks.loss(summed, part.total).backward()
             gradients.append(network.weight.grad.flatten().tolist())
             shares.append(len(draw.indices))
         total = float(ranks.sum(torch.tensor(len(shares) + rank)))
@@ -148,6 +152,24 @@ def test_dp_scatters_batches_and_has_the_gradient_of_one_device(
 
 
 # -- every trainable that has ranks, by the command line
+
+
+@pytest.mark.slow
+def test_ranks_share_each_batch_and_learn_alike(run_cli: RunCli) -> None:
+    """Not the same, as in the others: batch norm takes the mean of a rank's share."""
+    flags = (
+        "--data mag-synthetic@1e-5 --epochs 3 --hidden 16 --heads 2 --batch-size 60 --lr 0.01"
+        " --fanouts 3,4 --eval-fanouts 8,8 --test-fanouts 9,9 --threads 1 --dropout 0 --ranks"
+    )
+    figures = []
+    for ranks in ("1", "2"):
+        done = run_cli(*flags.split(), ranks, module="trainables.rgat")
+        assert done.returncode == 0, done.stdout + done.stderr
+        figures.append(dict(re.findall(r"^  (\w+) +([\d.e-]+)", done.stdout, re.MULTILINE)))
+    alone, shared = figures
+    assert shared["steps"] == alone["steps"]
+    assert float(shared["train_loss"]) == pytest.approx(float(alone["train_loss"]), rel=0.1)
+    assert float(shared["val_acc"]) == pytest.approx(float(alone["val_acc"]), abs=0.1)
 
 
 def named(value: object) -> str:

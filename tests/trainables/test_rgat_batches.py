@@ -87,7 +87,7 @@ from orchestrator.measurement.run import Context, Run
 from orchestrator.trial import Budget
 from tests.trainables.graph.stores import larger_than_memory
 from tests.trainables.running import Reports
-from trainables.graph.mapped import mapped_bytes
+from trainables.graph.places.mapped import mapped_bytes
 from trainables.data.formats.relational_store import RelationalStore
 from trainables.rgat import RgatConfig, rgat
 

@@ -17,7 +17,7 @@ from trainables.graphsage import SageConfig, graphsage
 from trainables.lenet import LeNetConfig, lenet
 from trainables.mlp import mlp
 from trainables.node_embedding import NodeEmbeddingConfig, node_embedding
-from trainables.rgat import rgat
+from trainables.rgat import RgatConfig, rgat
 from trainables.settings import (
     PrefetchKnobs,
     ProcessKnobs,
@@ -102,7 +102,7 @@ def test_float32_is_float32_on_a_gpu_too_unless_asked_otherwise(
 
 WITH_RANKS = pytest.mark.parametrize(
     ("config_class", "reference"),
-    [(LeNetConfig, 256), (SageConfig, 1000), (NodeEmbeddingConfig, 2000)],
+    [(LeNetConfig, 256), (SageConfig, 1000), (NodeEmbeddingConfig, 2000), (RgatConfig, 512)],
 )
 """Config classes of what trains on several ranks, and the batch that their lr is meant for."""
 
@@ -113,7 +113,7 @@ WITH_RANKS = pytest.mark.parametrize(
     [("none", 2, 1), ("linear", 2, 2), ("sqrt", 4, 2), ("linear", 0.5, 0.5)],
 )
 def test_lr_grows_with_the_batch(
-    config_class: Any,  # noqa: ANN401 - three classes
+    config_class: Any,  # noqa: ANN401 - four classes
     reference: int,
     scaling: str,
     ratio: float,
@@ -125,7 +125,7 @@ def test_lr_grows_with_the_batch(
 
 @WITH_RANKS
 def test_scaling_means_nothing_at_the_batch_that_lr_is_meant_for(
-    config_class: Any,  # noqa: ANN401 - three classes
+    config_class: Any,  # noqa: ANN401 - four classes
     reference: int,
 ) -> None:
     at_reference = config_class(lr_scaling="linear", batch_size=reference)
@@ -153,6 +153,12 @@ INFEASIBLE: list[tuple[Trainable[Any], dict[str, Any], int, str]] = [
     (graphsage, {"mode": "full", "ranks": 2}, 0, "mode=full has one batch"),
     (graphsage, {"feature_placement": "pinned"}, 0, "feature_placement=pinned needs a GPU"),
     (graphsage, {"feature_placement": "device"}, 0, "feature_placement=device needs a GPU"),
+    (graphsage, {"sampling": "gpu"}, 0, "sampling=gpu needs a GPU"),
+    (graphsage, {"cache_gib": 1.0}, 0, "cache_gib > 0 needs a GPU"),
+    (graphsage, {"sampling": "uva", "sampler": "labor"}, 1, "sampler=labor needs sampling=cpu"),
+    (rgat, {"sampling": "uva"}, 0, "sampling=uva needs a GPU"),
+    (rgat, {"feature_placement": "pinned"}, 0, "feature_placement=pinned needs a GPU"),
+    (rgat, {"ranks": 2, "device": "cuda"}, 1, "needs 2 GPUs, the largest node has 1"),
     (rgat, {"heads": 3}, 0, "heads must divide hidden"),
     (rgat, {"fanouts": (1, 2, 3)}, 0, "fanouts, eval_fanouts and test_fanouts must be as many"),
     (node_embedding, {"placement": "gpu"}, 0, "placement=gpu needs a GPU"),
@@ -179,6 +185,8 @@ def test_what_cannot_run_says_why(
         (mlp, {"data_placement": "pinned", "non_blocking": True}),
         (mlp, {"data_placement": "pinned", "prefetch": "stream"}),
         (graphsage, {"feature_placement": "device"}),
+        (graphsage, {"sampling": "gpu", "cache_gib": 1.0}),
+        (rgat, {"sampling": "uva", "feature_placement": "pinned", "ranks": 2}),
         (node_embedding, {"placement": "gpu", "pin_memory": True, "prefetch": "stream"}),
         (node_embedding, {"placement": "gpu", "amp": "fp16", "embedding": "dense"}),
     ],

@@ -8,11 +8,12 @@ Sampling:
     minibatch: mini-batches, made where the features are
     relational: blocks with several relations
     relational_batches: mini-batches of those
+    micro_batches: a step's batch in parts
     whole: the whole graph as one batch
     components: the largest component
     slots: shared memory from loader workers to the training process
-    placement: the feature table's place
-    mapped: bounds on the memory of mapped files
+    places: memory that the graph and its features are in
+    on_device: sampling where the training is
 
 Networks:
 

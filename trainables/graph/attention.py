@@ -45,8 +45,8 @@ class RelationalAttention(nn.Module):
         """Outputs of the targets, ``(num_targets, hidden)``."""
         own = x[: block.num_targets]
         out: Tensor = self.skip(own) + self.bias.sum(0)
-        if not len(block.sources):
-            return out
+        if not len(block.sources):  # other ranks wait for a gradient, which is 0 here
+            return out + 0 * (self.weight.sum() + self.of_source.sum() + self.of_target.sum())
         weights = softmax_over_pairs(self._scores(x, own, block), block)
         heard = attended(x, weights, block)  # (heads, pairs, width)
         parts = projected(heard, self.weight, block)  # (pairs, hidden)

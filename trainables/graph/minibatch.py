@@ -16,12 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from orchestrator import Phase
 from trainables.graph.adjacency import Adjacency
 from trainables.graph.drawing import ALL, Ids
 from trainables.graph.messages import Aggregator, aggregate
+from trainables.graph.places.features import FeatureTable
 from trainables.graph.sampling import NeighbourSampler, Sample
-from trainables.graph.slots import Slots
 from trainables.loading import Draw
 
 
@@ -90,28 +89,26 @@ class InputTable:
     """The feature table, and what the first layer takes from it.
 
     Attributes:
-        features: ``(num_nodes, features)``.
+        features: The table.
         aggregator: Of the first layer.
-        is_remote: True where a GPU reads the features from the host's memory.
     """
 
-    features: Tensor
+    features: FeatureTable
     aggregator: Aggregator
-    is_remote: bool = False
 
     @property
-    def phase(self) -> Phase:
-        """Phase of a step that a look-up belongs to: rows that cross the bus are a transfer."""
-        return Phase.TRANSFER if self.is_remote else Phase.FORWARD
+    def by_position(self) -> bool:
+        """True where the first layer's edges name gathered rows, not nodes."""
+        return self.aggregator == "pool" or self.features.in_parts
 
     def looked_up(self, inputs: Summed | Rows | Named) -> Summed | Rows:
         """``inputs``, with what they name looked up."""
         if not isinstance(inputs, Named):
             return inputs
-        rows = torch.index_select(self.features, 0, inputs.nodes)
-        if self.aggregator == "pool":
+        rows = self.features.rows(inputs.nodes)
+        if self.by_position:
             return Rows(rows, inputs.adjacency)
-        heard = aggregate(self.aggregator, self.features, rows, inputs.adjacency)
+        heard = aggregate(self.aggregator, self.features.features, rows, inputs.adjacency)
         return Summed(None if self.aggregator == "gcn" else rows, heard)
 
 
@@ -125,9 +122,7 @@ class FetchMinibatch:
         labels: Class of every node, ``(num_nodes,)``.
         seed: Seed of the trial. What is sampled depends on it, the epoch, the step and the
             node alone, so that ranks share the sample that one process would draw.
-        table: The feature table.
-        looks_up: Whether inputs are looked up here, not in the step.
-        slots: How a worker hands its batches over; None without workers.
+        table: The feature table; it says whether inputs are looked up here or in the step.
     """
 
     sampler: NeighbourSampler
@@ -135,20 +130,14 @@ class FetchMinibatch:
     labels: Tensor
     seed: int
     table: InputTable
-    looks_up: bool
-    slots: Slots | None
 
     def __call__(self, draw: Draw) -> Minibatch:
         """The mini-batch of ``draw``."""
-        batch = self._batch(draw)
-        return batch if self.slots is None else self.slots.shipped(batch)
-
-    def _batch(self, draw: Draw) -> Minibatch:
         seeds = self.seeds[draw.indices]
         sample = self.sampler.sample(seeds, self.seed, draw.epoch, draw.step)
         named = self._named(sample)
         return Minibatch(
-            inputs=self.table.looked_up(named) if self.looks_up else named,
+            inputs=self.table.looked_up(named) if self.table.features.in_loader else named,
             blocks=sample.blocks,
             labels=self.labels[torch.from_numpy(seeds)],
             total=draw.total,
@@ -156,7 +145,7 @@ class FetchMinibatch:
 
     def _named(self, sample: Sample) -> Named:
         drawn = sample.drawn
-        if self.table.aggregator == "pool":
+        if self.table.by_position:
             nodes, positions = self.sampler.relabel(sample.targets, drawn.ids)
             indptr = torch.from_numpy(drawn.indptr.astype(np.int32))
             return Named(torch.from_numpy(nodes), Adjacency(indptr, torch.from_numpy(positions)))
@@ -169,12 +158,13 @@ def most_bytes(num_seeds: int, fanouts: Sequence[int], table: InputTable) -> int
 
     An estimate where a layer hears from all neighbours, however many these are.
     """
-    num_nodes, row_bytes = len(table.features), table.features[:1].nbytes
+    features = table.features.features
+    num_nodes, row_bytes = len(features), features[:1].nbytes
     most = nodes = num_seeds
     for fanout in reversed(fanouts):
         most, nodes = nodes, num_nodes if fanout == ALL else nodes * (1 + fanout)
     targets = min(most, num_nodes)
     # A row for each source; or a target's own features and what it hears.
-    num_rows = min(nodes, num_nodes) if table.aggregator == "pool" else 2 * targets
+    num_rows = min(nodes, num_nodes) if table.by_position else 2 * targets
     # And a few whole numbers for each edge.
     return num_rows * row_bytes + targets * 32 * max(*fanouts, 8)

@@ -11,10 +11,9 @@ from torch import Tensor
 
 from trainables.data.formats.relational_store import RelationalStore
 from trainables.graph.drawing import ALL, Ids, UniformDraw
-from trainables.graph.mapped import MappedMemory
+from trainables.graph.places.mapped import MappedMemory
 from trainables.graph.relational import RelationalBlock, RelationalSampler
 from trainables.graph.sampling import relabelling
-from trainables.graph.slots import Slots
 from trainables.loading import Draw
 
 _INTEGERS_OF_EDGE = 6
@@ -28,8 +27,8 @@ class RelationalBatch(NamedTuple):
 
     Attributes:
         inputs: Features of the first layer's sources, ``(num_sources, features)``, in the
-            type that they are stored in; where the set has none, the sources' ids,
-            ``(num_sources,)``.
+            type that they are stored in; their ids, ``(num_sources,)``, where the set has none or
+            the step looks them up.
         blocks: From the input to the output layer.
         labels: ``(seeds,)``.
         places: Which of the nodes to be gone through the seeds are, ``(seeds,)``.
@@ -51,11 +50,10 @@ class FetchRelational:
         sampler: Samples neighbourhoods.
         seeds: Ids of the nodes that a draw's indices stand for.
         labels: Class of every node, ``(num_nodes,)``.
-        features: ``(num_nodes, features)``, or None where the set has none.
+        features: ``(num_nodes, features)``, or None where the batch is to name its sources.
         keys: What the sampling depends on in addition to the node, such as the trial's seed.
         each_step: Whether every step of every epoch samples anew.
         memory: What may be given back once the batch is made.
-        slots: How a worker hands its batches over; None without workers.
     """
 
     sampler: RelationalSampler
@@ -65,13 +63,12 @@ class FetchRelational:
     keys: tuple[int, ...]
     each_step: bool
     memory: MappedMemory
-    slots: Slots | None = None
 
     def __call__(self, draw: Draw) -> RelationalBatch:
         """The mini-batch of ``draw``."""
         batch = self._batch(draw)
         self.memory.keep_within_limit()
-        return batch if self.slots is None else self.slots.shipped(batch)
+        return batch
 
     def _batch(self, draw: Draw) -> RelationalBatch:
         seeds = self.seeds[draw.indices]
@@ -95,6 +92,7 @@ def neighbourhoods(
     keys: tuple[int, ...],
     each_step: bool,
     mapped_bytes: float,
+    features: Tensor | None,
 ) -> FetchRelational:
     """Batches of ``nodes`` with sampled neighbourhoods from a stored graph.
 
@@ -102,11 +100,11 @@ def neighbourhoods(
         store: The graph.
         nodes: What a draw's indices stand for.
         fanouts: Neighbours a node, from the input to the output layer.
-        keys: See :class:`FetchRelational`, as for ``each_step``.
+        keys: See :class:`FetchRelational`, as for ``each_step`` and ``features``.
         each_step: Whether every step of every epoch samples anew.
         mapped_bytes: How much of mapped files may be in this process's memory.
+        features: What rows are taken from.
     """
-    tensors = store.tensors()
     mapped = [store.indices, store.edge_type]
     sampler = RelationalSampler(
         draw=UniformDraw(store.indptr, store.indices, replace=False),
@@ -118,8 +116,8 @@ def neighbourhoods(
     return FetchRelational(
         sampler=sampler,
         seeds=nodes,
-        labels=tensors.labels,
-        features=tensors.features,
+        labels=store.tensors().labels,
+        features=features,
         keys=keys,
         each_step=each_step,
         memory=MappedMemory(

@@ -51,6 +51,6 @@ class WholeGraph:
         """Steps of an epoch."""
         return 1
 
-    def epoch(self, index: int) -> Iterator[Minibatch]:
-        """The batch."""
-        yield self.batch
+    def epoch(self, index: int) -> Iterator[tuple[Minibatch]]:
+        """The batch, in one part."""
+        yield (self.batch,)

@@ -1,7 +1,7 @@
 """Batches on their way to the training loop.
 
 order: samples of each batch, drawn from the seed and the epoch
-sources: sample by sample, whole batches, or tensors on the device
+sources: sample by sample, whole batches, tensors on the device, or made in the process
 workers: a DataLoader made from the knobs
 prefetch: the way to the device, within the step or ahead of it
 batch: inputs and labels; how they are moved, pinned and kept alive
@@ -13,6 +13,7 @@ from trainables.loading.prefetch import Arriving, Delivery
 from trainables.loading.sources import (
     Batched,
     Batches,
+    OwnBatches,
     PerSample,
     ResidentBatches,
     StagedBatches,
@@ -30,6 +31,7 @@ __all__ = [
     "Draw",
     "Fetch",
     "LoadedBatches",
+    "OwnBatches",
     "PerSample",
     "ResidentBatches",
     "StagedBatches",

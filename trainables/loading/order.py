@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,11 @@ class Draw:
     step: int
     indices: npt.NDArray[np.int64]
     total: int
+
+    def parts(self, count: int) -> Iterator[Draw]:
+        """Yield ``count`` parts of the share, of the same batch; a small share has empty ones."""
+        for indices in np.array_split(self.indices, count):
+            yield replace(self, indices=indices)
 
 
 @dataclass(frozen=True, kw_only=True)

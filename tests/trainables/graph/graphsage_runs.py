@@ -29,5 +29,6 @@ def store_of(data: Any) -> GraphStore:  # noqa: ANN401 - any data set
 
 
 def seen_by(config: SageConfig, where: Context | None = None) -> list[Minibatch]:
-    """The batches of one epoch, or of those of ``where``."""
-    return batches_seen(graphsage, config, where or context(TINY))
+    """The micro-batches of one epoch, or of those of ``where``."""
+    steps = batches_seen(graphsage, config, where or context(TINY))
+    return [part for parts in steps for part in parts]

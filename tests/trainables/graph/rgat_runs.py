@@ -39,5 +39,6 @@ def store_of(data: Any) -> RelationalStore:  # noqa: ANN401 - any data set
 
 
 def seen_by(config: RgatConfig, where: Context | None = None) -> list[RelationalBatch]:
-    """The batches of one epoch, or of those of ``where``."""
-    return batches_seen(rgat, config, where or context(TINY))
+    """The micro-batches of one epoch, or of those of ``where``."""
+    steps = batches_seen(rgat, config, where or context(TINY))
+    return [part for parts in steps for part in parts]

@@ -8,7 +8,7 @@ import torch
 
 from trainables.data.formats.arrays import map_array
 from trainables.graph.layers import Dropout, relu_dropout
-from trainables.graph.mapped import MappedMemory, mapped_bytes
+from trainables.graph.places.mapped import MappedMemory, mapped_bytes
 
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.9])

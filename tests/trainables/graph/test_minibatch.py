@@ -15,6 +15,7 @@ from trainables.graph.components import in_largest_component, training_nodes
 from trainables.graph.drawing import ALL, UniformDraw
 from trainables.graph.messages import Aggregator
 from trainables.graph.minibatch import FetchMinibatch, InputTable, most_bytes
+from trainables.graph.places.features import FeatureTable
 from trainables.graph.sampling import ByTable, NeighbourSampler
 from trainables.loading import Draw
 
@@ -33,9 +34,9 @@ def fetch(
         seeds=SEEDS,
         labels=LABELS,
         seed=5,
-        table=InputTable(features=features, aggregator=aggregator),
-        looks_up=looks_up,
-        slots=None,
+        table=InputTable(
+            features=FeatureTable(features=features, in_loader=looks_up), aggregator=aggregator
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from tests.trainables.graph.graphs import symmetric_graph
 from tests.trainables.graph.stores import write_store
 from trainables.data.formats.relational_store import RelationalStore
 from trainables.graph.drawing import UniformDraw
-from trainables.graph.mapped import MappedMemory
+from trainables.graph.places.mapped import MappedMemory
 from trainables.graph.relational import RelationalSampler
 from trainables.graph.relational_batches import (
     FetchRelational,
@@ -45,7 +45,6 @@ def fetch(
         keys=(4, 1),
         each_step=each_step,
         memory=MappedMemory([], 0),
-        slots=None,
     )
 
 
