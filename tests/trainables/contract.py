@@ -73,8 +73,8 @@ class Case:
 
 
 def is_a_test(name: str) -> bool:
-    """Return True if a file beside this one has a test of this name."""
-    files = Path(__file__).parent.glob("test_*.py")
+    """Return True if a file beside or below this one has a test of this name."""
+    files = Path(__file__).parent.rglob("test_*.py")
     return any(f"def {name}(" in file.read_text() for file in files)
 
 
