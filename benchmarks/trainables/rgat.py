@@ -140,6 +140,7 @@ def our_batches(config: RgatConfig, store: RelationalStore) -> Callable[[int], R
         keys=(0,),
         each_step=True,
         mapped_bytes=2**40,
+        features=store.tensors().features,
     )
     return lambda index: fetch(next(order.epoch(index)))
 
