@@ -22,8 +22,7 @@ from unittest.mock import patch
 from tests import zygote
 
 PRELOADED = (
-    "torch", "pandas", "pyarrow.parquet", "scipy.stats", "optuna", "plotly.graph_objects",
-    "rich.live",
+    "torch", "pandas", "pyarrow.parquet", "scipy.special", "optuna", "rich.live",
 )  # fmt: skip
 """Libraries that are slow to import; none of the project's own modules, which tests may change."""
 
@@ -112,6 +111,7 @@ def _run(
 ) -> None:
     """Become ``python -m MODULE ARGS``: the body of the forked process."""
     os.setsid()
+    multiprocessing.set_start_method(None, force=True)  # not as this process was started
     for fd, file in ((0, Path(os.devnull)), (1, output / "stdout"), (2, output / "stderr")):
         os.dup2(os.open(file, os.O_RDONLY if fd == 0 else os.O_WRONLY | os.O_CREAT), fd)
     sys.stdin = open(0, closefd=False)  # noqa: SIM115 - multiprocessing's own reads nothing

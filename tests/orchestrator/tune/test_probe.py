@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-from orchestrator.system.import_path import environment_with
 from orchestrator.tune.plan import Explore, Setting, Work
+from tests.conftest import RunCli
+
+Probed = Callable[..., Work]
 
 SCRIPT = """\
 import torch
@@ -44,29 +44,33 @@ def script(length: int, *, in_main: bool = False) -> str:
     return SCRIPT.replace("{length}", str(length)).replace("{in_main}", str(in_main))
 
 
-def probed(
-    folder: Path,
-    checked: Setting | None = None,
-    *,
-    in_main: bool = False,
-    loader: int | None = None,
-    length: int = 100_000,
-    loop: str = "",
-    sizes: Sequence[int] = (),
-) -> Work:
-    text = script(length, in_main=in_main)
-    text = text.partition("for x in DataLoader(\n")[0] + loop if loop else text
-    (folder / "train.py").write_text(text)
-    work = Work(
-        checked=checked, loader=loader, began_s=time.monotonic(), until_s=time.monotonic() + 250,
-        slice_s=0.01, num_cores=1, batch_sizes=sizes,
-    )  # fmt: skip
-    (folder / "task").write_bytes(pickle.dumps(work))
-    words = [sys.executable, "-P", "-m", "orchestrator.tune.probe", "task", "train.py"]
-    subprocess.run(words, cwd=folder, env=environment_with(), check=True, timeout=100)
-    found = pickle.loads((folder / "task").read_bytes())
-    assert isinstance(found, Work)
-    return found
+@pytest.fixture
+def probed(run_cli: RunCli, tmp_path: Path) -> Probed:
+    """Probe a script: ``probed(Setting(num_workers=2), loop="for x in ...")``."""
+
+    def probe(
+        checked: Setting | None = None,
+        *,
+        in_main: bool = False,
+        loader: int | None = None,
+        length: int = 100_000,
+        loop: str = "",
+        sizes: Sequence[int] = (),
+    ) -> Work:
+        text = script(length, in_main=in_main)
+        text = text.partition("for x in DataLoader(\n")[0] + loop if loop else text
+        (tmp_path / "train.py").write_text(text)
+        work = Work(
+            checked=checked, loader=loader, began_s=time.monotonic(),
+            until_s=time.monotonic() + 250, slice_s=0.01, num_cores=1, batch_sizes=sizes,
+        )  # fmt: skip
+        (tmp_path / "task").write_bytes(pickle.dumps(work))
+        run_cli("task", "train.py", module="orchestrator.tune.probe")
+        found = pickle.loads((tmp_path / "task").read_bytes())
+        assert isinstance(found, Work)
+        return found
+
+    return probe
 
 
 def explored(found: Work) -> Explore:
@@ -74,8 +78,8 @@ def explored(found: Work) -> Explore:
     return found.plan
 
 
-def test_settings_take_turns_on_the_loader_that_optimizer_steps_follow(tmp_path: Path) -> None:
-    found = probed(tmp_path)
+def test_settings_take_turns_on_the_loader_that_optimizer_steps_follow(probed: Probed) -> None:
+    found = probed()
 
     sites = [site and (Path(site.file).name, site.line) for site in found.sites]
     assert (found.loader, sites) == (1, [("train.py", 17), ("train.py", 18)])
@@ -108,8 +112,8 @@ for epoch in range(10_000):
     [(ANEW, 50), (ANEW, 1000), (ANEW, 2), (BREAKS, 50), (BREAKS, 100_000)],
     ids=["made anew", "made anew, long", "one step an epoch", "left early", "left early, long"],
 )
-def test_settings_take_turns_whatever_the_epochs(tmp_path: Path, loop: str, length: int) -> None:
-    found = probed(tmp_path, loop=loop, length=length)
+def test_settings_take_turns_whatever_the_epochs(probed: Probed, loop: str, length: int) -> None:
+    found = probed(loop=loop, length=length)
 
     assert (found.loader, found.turn, found.error) == (1, None, "")
     assert len(found.sites) == 2
@@ -124,10 +128,10 @@ for epoch in range(10_000):
 {STEP}"""
 
 
-def test_other_batch_sizes_drop_the_last_one_too(tmp_path: Path) -> None:
+def test_other_batch_sizes_drop_the_last_one_too(probed: Probed) -> None:
     loop = ONES.format("batch_size=2, drop_last=True")
 
-    found = probed(tmp_path, loop=loop, length=31, sizes=[3])
+    found = probed(loop=loop, length=31, sizes=[3])
 
     assert (found.error, explored(found).failed) == ("", {})
     assert {each.setting.batch_size for each in explored(found).told} == {None, 3}
@@ -136,33 +140,32 @@ def test_other_batch_sizes_drop_the_last_one_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments", ["batch_size=None", "batch_sampler=[[i, i + 1] for i in range(0, 98, 2)]"]
 )
-def test_a_loader_without_a_batch_size_gets_no_other_one(tmp_path: Path, arguments: str) -> None:
+def test_a_loader_without_a_batch_size_gets_no_other_one(probed: Probed, arguments: str) -> None:
     loop = ONES.format(arguments).replace("(2, 3)", "(1, 2)")
 
-    tried = {each.setting.num_workers for each in explored(probed(tmp_path, loop=loop)).told}
+    tried = {each.setting.num_workers for each in explored(probed(loop=loop)).told}
     assert tried == {0, 1, 2}
-    assert "no batch size" in probed(tmp_path, loop=loop, sizes=[3]).error
+    assert "no batch size" in probed(loop=loop, sizes=[3]).error
 
 
-def test_settings_that_do_not_run_are_left_out_with_their_reason(tmp_path: Path) -> None:
-    found = probed(tmp_path, in_main=True)
+def test_settings_that_do_not_run_are_left_out_with_their_reason(probed: Probed) -> None:
+    found = probed(in_main=True)
 
     assert {each.num_workers for each in explored(found).failed} == {1, 2}
     assert all(why.startswith("OSError: Caught OSError") for why in explored(found).failed.values())
     assert explored(found).best() == explored(found).own
 
 
-def test_the_first_batches_are_those_of_the_script_whatever_the_setting(tmp_path: Path) -> None:
+def test_the_first_batches_are_those_of_the_script_whatever_the_setting(
+    probed: Probed, run_cli: RunCli, tmp_path: Path
+) -> None:
     seeded = "import random, torch; random.seed(0); torch.manual_seed(0)\n"
     text = script(16).replace("optimizer.step()", "print(x.sum().item())")
-    plain = subprocess.run(
-        [sys.executable, "-c", f"{seeded}{text}"],
-        env=environment_with(), check=True, text=True, capture_output=True, timeout=100,
-    )  # fmt: skip
+    (tmp_path / "plain.py").write_text(f"{seeded}{text}")
+    plain = run_cli(module="plain")
 
     learned = [
-        probed(tmp_path, Setting(num_workers=workers), loader=1, length=16).learned
-        for workers in (0, 2)
+        probed(Setting(num_workers=workers), loader=1, length=16).learned for workers in (0, 2)
     ]
 
     assert learned[0][2] == [float(line) for line in plain.stdout.splitlines()]
