@@ -129,10 +129,10 @@ def _logs(pairs: Sequence[Mapping[str, Any]], figure: str) -> list[float]:
 def _of_accuracy(pairs: Sequence[Mapping[str, Any]], figure: str, tolerance: float) -> str:
     """Return ``same`` where a loss beyond the tolerance is excluded at 95 %; else what is seen."""
     import numpy as np
-    from scipy import stats
+    from scipy.special import stdtrit
 
     changes = np.array([pair["new"][figure] - pair["old"][figure] for pair in pairs])
-    half = stats.t.ppf(0.95, len(changes) - 1) * changes.std(ddof=1) / math.sqrt(len(changes))
+    half = stdtrit(len(changes) - 1, 0.95) * changes.std(ddof=1) / math.sqrt(len(changes))
     if changes.mean() - half > 0:
         return "better"
     if changes.mean() - half >= -tolerance:
