@@ -82,12 +82,12 @@ def varying_params_of(trials: pd.DataFrame) -> list[str]:
 
 def _equal(cells: pd.Series[Any], value: object) -> npt.NDArray[np.bool_]:
     wanted = cell_text(value) if pd.api.types.is_string_dtype(cells.dtype) else value
-    if isinstance(cells.dtype, pd.StringDtype):
-        # With hundreds of constants in a sweep, a series for each took half of the report's time.
-        same = cells.array == wanted
-        if isinstance(same, np.ndarray):
-            return same
-    return (cells == wanted).fillna(False).to_numpy(dtype=bool)
+    if cells.dtype == object:
+        return (cells == wanted).fillna(False).to_numpy(dtype=bool)
+    # With hundreds of constants in a sweep, a series for each took half of the report's time.
+    has_numpy = isinstance(cells.dtype, np.dtype)
+    same: Any = cells.to_numpy() == wanted if has_numpy else cells.array == wanted
+    return same if isinstance(same, np.ndarray) else same.to_numpy(dtype=bool, na_value=False)
 
 
 def plain(value: Any, *, digits: int | None = None) -> Any:  # noqa: ANN401 - whatever it is
