@@ -48,6 +48,7 @@ def test_every_setting_can_run_with_a_gpu_unless_it_is_said_not_to(
         assert (reason is not None) == (position in study.elsewhere), f"{setting}: {reason}"
 
 
+@pytest.mark.slow
 def test_without_a_gpu_it_says_so_in_one_line() -> None:
     finished = ran(
         "bash", ROOT / "benchmarks/gpu/run.sh",
@@ -130,6 +131,7 @@ sys.exit(pytest.main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_gpu_tests_ask_for_no_other_packages_than_are_said() -> None:
     finished = ran(
         *(sys.executable, "-c", COLLECTED, "-c", ROOT / "benchmarks/gpu/pytest.ini"),

@@ -54,6 +54,7 @@ def test_a_missed_ratio_is_the_exit_code(
     assert all(f"to reach: {limit:g}" in output for limit in limits.values())
 
 
+@pytest.mark.slow
 def test_a_function_runs_in_a_process_of_its_own() -> None:
     assert in_fresh_process(_sum_and_main, 2, 3) == [5, "__main__"]
     with pytest.raises(RuntimeError, match="unsupported operand"):
@@ -94,6 +95,7 @@ def test_it_replays_as_many_trials_as_it_says() -> None:
     assert replay.verdict([{**row, "peak_gib": 0.1}])[1]
 
 
+@pytest.mark.slow
 def test_a_made_run_is_measured_from_its_directory_to_its_page(tmp_path: Path) -> None:
     write_run(tmp_path / "run", 60)
     row = measure(f"{tmp_path}/run")

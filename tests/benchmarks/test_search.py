@@ -105,6 +105,7 @@ def test_traces_of_zeus_are_seconds_to_the_last_target_and_curves_to_it(tmp_path
     assert second.tolist() == [0, 0.5, 0.5, 0.5, 1, 1, 1, 1, 1]
 
 
+@pytest.mark.slow
 def test_the_search_of_a_workload_of_zeus_counts_all_that_it_spent(tmp_path: Path) -> None:
     (workload,) = zeus.workloads(written_traces(tmp_path))
     found = zeus.searched(workload, seed=0)

@@ -167,6 +167,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> DataFolders:
     return DataFolders(root=root, cache=root / "cache")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ONE_OF_EACH.values(), ids=ONE_OF_EACH)
 def test_both_sides_are_trained(case: accuracy.Case, folders: DataFolders) -> None:
     pairs = smallest(case).compared(folders, 1).pairs

@@ -12,7 +12,9 @@ from tests.simulation.sweeps import CASES
 NUM_SCHEDULES, PARTS = 1000, 4
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize(
+    "part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, PARTS))]
+)
 def test_a_sweep_ends_as_if_nothing_had_happened(part: int) -> None:
     failed = {seed: wrong for seed in range(part, NUM_SCHEDULES, PARTS) if (wrong := played(seed))}
     for seed, wrong in failed.items():
@@ -20,7 +22,7 @@ def test_a_sweep_ends_as_if_nothing_had_happened(part: int) -> None:
     assert not failed
 
 
-@pytest.mark.parametrize("kind", ["eio", "full"])
+@pytest.mark.parametrize("kind", ["eio", pytest.param("full", marks=pytest.mark.slow)])
 def test_whichever_call_fails_the_run_is_resumed(kind: str) -> None:
     case = next(case for case in CASES if case.name == "halving")
     steps = range(1, undisturbed(case)[2] + 1)
