@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks import agents
-from tests.conftest import ROOT, RunCli
+from tests.conftest import ROOT
 from tests.helping import python, ran
+from tests.orchestrator.helpers.in_process import run_main
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 SWEEPS = sorted(path for path in (ROOT / "sweeps").glob("*.py") if path.stem != "__init__")
@@ -215,8 +216,11 @@ def test_nothing_of_one_persons_machine_is_in_the_repository() -> None:
 
 
 @pytest.mark.parametrize("sweep", named(SWEEPS))
-def test_every_sweep_can_be_planned(sweep: Path, run_cli: RunCli) -> None:
-    planned = run_cli(sweep, "--plan")
+def test_every_sweep_can_be_planned(
+    sweep: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    planned = run_main(sweep, "--plan")
     assert planned.returncode == 0, planned.stderr
     assert "trials" in planned.stdout
 
@@ -267,8 +271,8 @@ def options(text: str) -> set[str]:
     return set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text))
 
 
-def test_the_manual_and_the_help_name_the_same_options(run_cli: RunCli) -> None:
-    helped = [run_cli("--help"), run_cli("train", "--help")]
+def test_the_manual_and_the_help_name_the_same_options() -> None:
+    helped = [run_main("--help"), run_main("train", "--help")]
     assert [page.returncode for page in helped] == [0, 0], helped
     manual = (ROOT / "docs/command-line.md").read_text()
     rows = "\n".join(re.findall(r"^\| `(--[^`]+)`", manual, re.MULTILINE))

@@ -54,6 +54,8 @@ STEPS_OF_A_TRIAL = {
 }  # fmt: skip
 NUM_SEEDS = 19_700
 """Training samples of an epoch."""
+_TABLES: dict[str, RunTables] = {}
+_MOST_TABLES = 30
 
 
 def config(**changes: object) -> Config:
@@ -218,17 +220,25 @@ class MadeRun:
 
     @property
     def tables(self) -> RunTables:
-        """The run's tables, with the rows that it has now."""
-        columns = [*CURVE_COLUMNS, "metrics.val_acc", "metrics.train_loss"]
-        curves = pd.DataFrame(self.curves, columns=columns)
-        steps = pd.DataFrame([dict(STEPS_OF_A_TRIAL, dropped=why) for why in ("warm_up", None)])
-        return RunTables(
-            trials=self.trials,
-            curves=curves,
-            steps=steps,
-            sweep=self.record,
-            candidates=self.candidates,
-        )
+        """The run's tables, with the rows that it has now.
+
+        Runs of the same content share them: what is derived from tables is computed once.
+        """
+        candidates = self.candidates
+        content = repr((self.rows, self.curves, self.sweep, candidates.attrs, candidates.to_dict()))
+        if content not in _TABLES:
+            if len(_TABLES) == _MOST_TABLES:
+                del _TABLES[next(iter(_TABLES))]
+            columns = [*CURVE_COLUMNS, "metrics.val_acc", "metrics.train_loss"]
+            steps = [dict(STEPS_OF_A_TRIAL, dropped=why) for why in ("warm_up", None)]
+            _TABLES[content] = RunTables(
+                trials=self.trials,
+                curves=pd.DataFrame(self.curves, columns=columns),
+                steps=pd.DataFrame(steps),
+                sweep=self.record,
+                candidates=candidates,
+            )
+        return _TABLES[content]
 
     def write(self, folder: Path) -> Path:
         """Write ``sweep.json`` and the tables, and returns the folder."""

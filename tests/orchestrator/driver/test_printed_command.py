@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -122,36 +122,37 @@ def write_words(folder: Path, words: str) -> None:
     (folder / "words.txt").write_text(words)
 
 
-@dataclass(frozen=True, kw_only=True)
 class Played:
     """A run whose trials were not trained: each has a speed, the same for the same config."""
 
-    configs: list[Config]  # the configs that were asked for, none twice
-    found: Config  # the one that is recommended
-    data: str  # fingerprint of the data
-    command: list[str]  # the arguments of the command that is printed
+    def __init__(self, *words: str | Path) -> None:
+        """Play the run of a command line in the current folder."""
+        with importing_nothing_for_good():
+            request = read_request(parse([*map(str, words), "--no-mlflow"]))
+            factory = make_factory(request, prepared_data(request), MACHINE, Path("private"))
+            record = sweep_record(factory, request, list(map(str, words)), None)
+            self._trials = play(make_search(factory, Analyst(record)), _answer).trials
+        self._record = SweepRecord.from_json(json.loads(json.dumps(record.to_json())), "sweep.json")
+        self.data = record.data_fingerprint  # fingerprint of the data
+        asked = {json.dumps(trial.config): trial.config for trial in self._trials}
+        self.configs = list(map(_plain, asked.values()))  # those asked for, none twice
 
+    @cached_property
+    def _view(self) -> View:
+        return View(tables=_tables(self._record, self._trials))
 
-def played(*words: str | Path) -> Played:
-    """Play the run of a command line in the current folder."""
-    with importing_nothing_for_good():
-        request = read_request(parse([*map(str, words), "--no-mlflow"]))
-        factory = make_factory(request, prepared_data(request), MACHINE, Path("private"))
-        record = sweep_record(factory, request, list(map(str, words)), None)
-        game = play(make_search(factory, Analyst(record)), _answer)
-    record = SweepRecord.from_json(json.loads(json.dumps(record.to_json())), "sweep.json")
-    view = View(tables=_tables(record, game.trials))
-    found = view.findings
-    assert found.config is not None
-    command = printed(view)
-    assert command == [record.file, *found.command]
-    asked = {json.dumps(trial.config): trial.config for trial in game.trials}
-    return Played(
-        configs=[_plain(config) for config in asked.values()],
-        found=_plain(found.config),
-        data=record.data_fingerprint,
-        command=command,
-    )
+    @property
+    def found(self) -> Config:
+        """The config that is recommended."""
+        assert self._view.findings.config is not None
+        return _plain(self._view.findings.config)
+
+    @property
+    def command(self) -> list[str]:
+        """The arguments of the command that is printed."""
+        command = printed(self._view)
+        assert command == [self._record.file, *self._view.findings.command]
+        return command
 
 
 def _answer(trial: Trial) -> TrialResult:
@@ -225,16 +226,16 @@ def test_the_command_trains_the_knobs_that_were_set_and_those_that_vary(
     here: Path, space: str, settings: list[str]
 ) -> None:
     file = write_printed(here, space)
-    run = played(file.name, "--set", *settings, "--data", "made")
-    assert played(*run.command).configs == [run.found]
+    run = Played(file.name, "--set", *settings, "--data", "made")
+    assert Played(*run.command).configs == [run.found]
 
 
 @pytest.mark.parametrize("search", ["Random(trials=3)", "Optuna(trials=3)", "Factored()"])
 def test_every_search_trains_the_one_config_alone(here: Path, search: str) -> None:
     space = "workers=choice(0, 2), lr=loguniform(0.01, 1)"
     file = write_printed(here, space, search=search)
-    run = played(file.name, "--data", "made")
-    assert played(*run.command).configs == [run.found]
+    run = Played(file.name, "--data", "made")
+    assert Played(*run.command).configs == [run.found]
 
 
 @pytest.mark.parametrize(
@@ -258,8 +259,8 @@ def test_the_data_are_those_of_the_run_wherever_the_command_is_typed(
     write_words(here / "my data" / "words", "mine")
     write_words(elsewhere / "data" / "words", "others'")
     file = write_printed(here, "workers=choice(0, 2)")
-    run = played(file.name, *options)
+    run = Played(file.name, *options)
     assert [word for word in run.command if word.startswith("--data")] == named
     monkeypatch.chdir(elsewhere)
-    again = played(*run.command)
+    again = Played(*run.command)
     assert (again.configs, again.data) == ([run.found], run.data)

@@ -27,7 +27,7 @@ def drawn(num_configs: int, seed: int = 0) -> MadeRun:
 
 def test_the_interval_of_a_line_or_a_step_holds_the_truth_in_most_designs() -> None:
     held = []
-    for seed in range(20):
+    for seed in range(10):
         found = an.effects(drawn(30, seed).tables, on="samples_per_s").set_index("knob")
         batch, step = found.loc["batch_size"], found.loc["allocator"]
         assert set(found.loc[["batch_size", "lr", "allocator"], "basis"]) == {"additive model"}

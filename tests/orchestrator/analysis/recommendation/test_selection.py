@@ -80,7 +80,7 @@ figures = st.tuples(st.floats(100, 10_000), st.floats(0.85, 0.92))
 DRAWN = run_of(*((config(num_workers=n), 1000, 0.9) for n in range(12))).tables
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.lists(figures, min_size=1, max_size=12))
 def test_the_rule_holds_whatever_the_figures(rows: list[tuple[float, float]]) -> None:
     columns = dict(zip((SPEED, ACCURACY), zip(*rows, strict=True), strict=True))
@@ -160,7 +160,7 @@ def test_without_the_function_its_stored_choice_counts_and_there_is_none_without
         unique=True,
     )
 )
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_without_a_margin_a_dominated_config_is_never_chosen(
     figures: list[tuple[float, float, float]],
 ) -> None:

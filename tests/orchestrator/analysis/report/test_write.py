@@ -26,7 +26,7 @@ from tests.orchestrator.analysis.made_runs import (
     partly_contaminated_run,
     products_run,
 )
-from tests.orchestrator.analysis.report.pages import page_of, text_of, view_of_run
+from tests.orchestrator.analysis.report.pages import html_of, text_of, view_of_run
 
 
 def test_the_files_are_written_from_the_tables_alone(made: MadeRun, run_dir: Path) -> None:
@@ -176,16 +176,17 @@ def test_a_factor_that_is_not_known_is_not_shown() -> None:
     view = view_of_run(run)
     assert figures_of(view)[0] == ("not known", (view.findings.why_not_known,))
     assert (first_screen(view)["symbol"], first_screen(view)["basis"]) == ("?", "")
-    assert "\N{MULTIPLICATION SIGN}" not in text_of(page_of(run)).split("Speed against")[0]
+    assert "\N{MULTIPLICATION SIGN}" not in text_of(html_of(view)).split("Speed against")[0]
 
 
 def test_a_busy_machine_has_a_banner_and_no_factor() -> None:
     cells = {"tags.contaminated": "40 % of its cores' time", "metrics.foreign_share": 0.4}
     run = confirmed([27_570.0, 27_600.0, 27_580.0], [1000.0, 1001.0, 1002.0], **cells)
-    assert figures_of(view_of_run(run))[0] == (
+    view = view_of_run(run)
+    assert figures_of(view)[0] == (
         "not known", ("other load disturbed 3 of 3 pairs of confirm runs",),
     )  # fmt: skip
-    page = text_of(page_of(run))
+    page = text_of(html_of(view))
     assert "A busy machine. Other load: 8 of 8 runs disturbed, where others took 40 %" in page
     assert "27.5" not in page.split("To train")[0]
 
@@ -200,7 +201,7 @@ def test_the_baseline_itself_has_its_accuracy_and_no_factor() -> None:
     assert speedup == ("none", ("the baseline itself is recommended",))
     assert accuracy[0] == "90.00 %"
     assert first_screen(view)["changed"] == []
-    assert "Every setting stays as in the baseline." in page_of(run)
+    assert "Every setting stays as in the baseline." in html_of(view)
 
 
 def test_figures_have_their_number_of_runs_where_that_differs(view: View) -> None:

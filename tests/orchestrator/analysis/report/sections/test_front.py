@@ -111,7 +111,7 @@ def test_a_speed_under_other_load_is_marked_in_every_front(
     assert signs == [True, False, False]
     write_all(load_run(folder), folder)
     assert pd.read_csv(folder / "front.csv")["contaminated"].tolist() == signs
-    assert "1 of 3 speeds: of runs under other load alone" in text_of(page_of(run))
+    assert "1 of 3 speeds: of runs under other load alone" in text_of(html_of(view))
     assert f"recommended {LOAD_SIGN}" in (folder / "front.svg").read_text()
     assert (folder / "front.svg").read_text().count(">☆<") == 2, "its mark, and the legend's"
     (line,) = (x for x in summary(view.tables, view.findings, run_dir=None) if "front:" in x)
