@@ -7,6 +7,7 @@ planning: the plan of 100,000 combinations
 replay: the driver's time and memory by the number of trials, on simulated cores
 analysis: from a run's directory to its page, by the number of trials
 judge: how often its verdicts err
+proofs: predicted times and scaling on public numbers of MLPerf
 rounds: how often a confirm stage's intervals are wrong
 loader_tuning: orchestrator tune beside loadtune, on five scripts
 search/: a search's part of a grid's front, and of its cost

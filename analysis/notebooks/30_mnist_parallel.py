@@ -14,7 +14,6 @@ import orchestrator.analysis as an
 RECORDED = Path(an.__file__).parents[2] / "analysis/notebooks/recorded"
 RUN = os.environ.get("RUN", RECORDED / "mnist_parallel")
 run = an.load(RUN, os.environ.get("TRACKING_URI"))
-configs = an.configs(run)
 an.plot.speed_accuracy(run)
 
 # %% [markdown]
@@ -25,19 +24,14 @@ effects = an.effects(run, on="samples_per_s")
 effects[["knob", "reference", "value", "effect", "low", "high", "num_pairs", "verdict"]]
 
 # %% [markdown]
-# ## Against ideal
+# ## What more ranks save and cost
 #
-# Ideal is as many times the speed as there are ranks. `efficiency` is the share of it.
+# Of each number of ranks the config that got there first. `efficiency` is the share of ideal: as
+# many times the speed as there are ranks. A step `pays` if it saves a larger share of the time than
+# it adds to the device-seconds.
 
 # %%
-ranks = configs["params.ranks"]
-alone = configs[ranks == 1].groupby("params.data_path")["metrics.samples_per_s"].max()
-ideal = configs["params.data_path"].map(alone) * ranks
-against_ideal = configs[["params.data_path", "params.ranks", "params.batch_size"]].assign(
-    samples_per_s=configs["metrics.samples_per_s"],
-    efficiency=configs["metrics.samples_per_s"] / ideal,
-)
-against_ideal.sort_values("samples_per_s", ascending=False).round(3)
+an.scaling(run, "ranks", best=True)
 
 # %% [markdown]
 # ## Goodput

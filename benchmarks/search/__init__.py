@@ -8,7 +8,6 @@
 - ``zeus``: the public traces of Zeus, six workloads
 - ``score``: hypervolume, epsilon indicator and regret against the truth's own values
 - ``rivals``: random search, TPE, NSGA-II, plain Optuna, on the same draws
-- ``to_target``: curves of a race to a target, against all of them in full
 - ``planted``: faults that the search has to find, by sweeps of ``planted_sweeps``
 - ``page``: the page of results
 - ``recording``: the sweeps whose runs are recorded

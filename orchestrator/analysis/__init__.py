@@ -34,10 +34,11 @@ if TYPE_CHECKING:
         pareto_front,
         recommend,
     )
-    from orchestrator.analysis.api.scaling import goodput, scaling, time_to_accuracy
+    from orchestrator.analysis.api.to_accuracy import goodput, time_to_accuracy
     from orchestrator.analysis.columns import TableError
     from orchestrator.analysis.comparison.compare import compare
     from orchestrator.analysis.knobs.effects import effects, interactions
+    from orchestrator.analysis.knobs.scaling import scaling
     from orchestrator.analysis.tables.run_tables import RunTables
     from orchestrator.metrics import maximize, minimize
 
@@ -52,12 +53,12 @@ _ELSEWHERE = {
     "TableError": "analysis.columns",
     "compare": "analysis.comparison.compare",
     "effects": "analysis.knobs.effects",
-    "goodput": "analysis.api.scaling",
+    "goodput": "analysis.api.to_accuracy",
     "interactions": "analysis.knobs.effects",
     "maximize": "metrics",
     "minimize": "metrics",
-    "scaling": "analysis.api.scaling",
-    "time_to_accuracy": "analysis.api.scaling",
+    "scaling": "analysis.knobs.scaling",
+    "time_to_accuracy": "analysis.api.to_accuracy",
 }
 """Modules of the names that are not in ``api/runs.py``."""
 

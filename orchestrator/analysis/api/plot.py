@@ -9,11 +9,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from orchestrator.analysis.api.scaling import scaling as scaling_of
 from orchestrator.analysis.columns import TableError
-from orchestrator.analysis.report.sections.curves import curves_of, scaling_figure
+from orchestrator.analysis.knobs.scaling import scaling as scaling_of
+from orchestrator.analysis.report.sections.curves import curves_of
 from orchestrator.analysis.report.sections.effects import effects_of
 from orchestrator.analysis.report.sections.front import front_of
+from orchestrator.analysis.report.sections.scaling import scaling_figure
 from orchestrator.analysis.report.sections.settings import ladder_of
 from orchestrator.analysis.report.sections.timing import steps_of
 from orchestrator.analysis.report.tables import Section

@@ -28,7 +28,7 @@ from orchestrator.analysis.statistics.intervals import t_quantile
 from orchestrator.analysis.statistics.noise_floor import NoiseFloor, noise_floor
 from orchestrator.analysis.statistics.pareto import pareto_front
 from orchestrator.formats import counted
-from orchestrator.metrics import Objective
+from orchestrator.metrics import Objective, minimize
 from orchestrator.space.configs import same_config
 from orchestrator.space.knob import Role
 from orchestrator.storage.sweep_record import SweepRecord
@@ -208,12 +208,15 @@ class RunTables:
             configs: Rows of :attr:`configs`.
 
         Returns:
-            ``reached_s``, the ``metrics.time_to_accuracy_s`` of a sweep with this target;
-            ``num_reached`` of ``num_runs``; ``trained_s``, the median of their training times, NaN
-            without reports.
+            ``reached_s`` with its interval ``reached_low`` to ``reached_high``, the first objective
+            of a sweep that minimises the time to this target; ``num_reached`` of ``num_runs``;
+            ``trained_s``, the median of their training times, NaN without reports.
         """
         aiming, keys = self.aiming_at(target), [*params_of(configs), GROUP]
-        known = aiming.configs.reindex(columns=[*keys, TIME])
+        soonest = (minimize(TIME.removeprefix("metrics.")), self.rule.accuracy)
+        aiming = replace(aiming, sweep=replace(aiming.sweep, objectives=soonest))
+        known = aiming.configs.reindex(columns=[*keys, TIME, f"{TIME}_low", f"{TIME}_high"])
+        known = configs[keys].merge(known, how="left", on=keys).set_axis(configs.index)
         runs = configs["curve_ids" if self.is_composed else "timed_ids"].explode()
         trials = numbers_of(aiming.grouped.set_index("trial_id"), TIME)
         is_there = runs.isin(trials.index[trials.notna()]).groupby(level=0)
@@ -222,7 +225,9 @@ class RunTables:
         trained_s = runs.map(ends).astype("float64").groupby(level=0).median()
         return pd.DataFrame(
             {
-                "reached_s": configs[keys].merge(known, how="left", on=keys)[TIME].to_numpy(),
+                "reached_s": known[TIME],
+                "reached_low": known[f"{TIME}_low"],
+                "reached_high": known[f"{TIME}_high"],
                 "num_reached": is_there.sum(),
                 "num_runs": is_there.size(),
                 "trained_s": numbers_of(configs, _TRAIN_S) if self.is_composed else trained_s,

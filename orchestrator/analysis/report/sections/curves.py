@@ -1,4 +1,4 @@
-"""Lines: accuracy over time and over samples; speed over a knob, with the limits of its parts."""
+"""Lines: accuracy over time and over samples."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from orchestrator.analysis.columns import configs_of, params_of, rows_of
-from orchestrator.analysis.report.drawing import Colour, Figure, axis, bars, metric_axis
+from orchestrator.analysis.columns import configs_of
+from orchestrator.analysis.report.drawing import Colour, Figure, axis, metric_axis
 from orchestrator.analysis.report.tables import Section
 from orchestrator.analysis.report.view import View
-from orchestrator.analysis.statistics.by_config import SPEED
 from orchestrator.analysis.statistics.curves import CLOCK, WHOLE_CLOCK
-from orchestrator.analysis.wording import format_config, short
+from orchestrator.analysis.wording import format_config
 from orchestrator.metrics import is_accuracy
 from orchestrator.trial import Stage
 
@@ -33,16 +32,6 @@ STYLES: Final = {
     "recommended": (Colour.GREEN, 2.8, "solid"),
 }
 """Colour, width and dash of each kind of line, by its word; the last is drawn on top."""
-
-_CEILING: Final = "ceiling_samples_per_s"
-_FAMILIES: Final = (
-    (Colour.GREEN, "circle"),
-    (Colour.BLUE, "square"),
-    (Colour.AMBER, "diamond"),
-    (Colour.MUTED, "triangle-up"),
-)
-"""Colour and symbol of each family of configs."""
-MAX_FAMILIES: Final = len(_FAMILIES)
 
 
 def curves_of(view: View) -> Section:
@@ -139,63 +128,4 @@ def _figure(view: View, reports: pd.DataFrame, over: str, is_trained: bool, name
     figure.axes(axis(title, rangemode="tozero"), metric_axis(metric))
     if math.isfinite(limit):
         figure.line(limit)
-    return figure
-
-
-def scaling_figure(view: View, rows: pd.DataFrame) -> Figure:
-    """Draw the speeds of each family of configs over the knob in which they differ.
-
-    The recommended config's family comes first, then the baseline's, then the largest.
-
-    Args:
-        view: The run.
-        rows: From ``an.scaling``: the knob's column comes first, ``family`` numbers the families.
-    """
-    column = str(rows.columns[0])
-    knob = column.removeprefix("params.")
-    singled = [config for config in (view.findings.config, view.sweep.baseline) if config]
-    leading = [family for c in singled for family in rows.loc[rows_of(rows, c), "family"].tolist()]
-    every = list(dict.fromkeys([*leading, *rows["family"].value_counts(sort=True).index]))
-    families = every[:MAX_FAMILIES]
-    drawn = rows[rows["family"].isin(families)]
-    first = drawn.drop_duplicates("family").set_index("family")
-    telling = [c for c in params_of(first) if c != column and first[c].nunique(dropna=False) > 1]
-    left_out = len(every) - len(families)
-    others = f" {left_out} other sets of such configs are not drawn." if left_out else ""
-    caption = (
-        f"Configs that differ in {knob} alone, with 95 % intervals. Dotted: the slower of loader "
-        f"alone and model alone.{others}"
-    )
-    figure = Figure(f"scaling-{knob}", drawn, caption, height=400, hovermode="closest")
-    for family, (colour, symbol) in zip(families, _FAMILIES, strict=False):
-        own = drawn[drawn["family"] == family].sort_values(column)
-        words = [f"{c.removeprefix('params.')}={short(first.at[family, c])}" for c in telling]
-        name = html.escape(" ".join(words) or "measured")
-        measured, known = own[own[SPEED].notna()], own[own[_CEILING].notna()]
-        figure.add(
-            "scatter",
-            x=measured[column],
-            y=measured[SPEED],
-            mode="lines+markers",
-            name=name,
-            showlegend=True,
-            line={"color": colour},
-            marker={"color": colour, "symbol": symbol, "size": 9},
-            error_y=bars(measured, (SPEED, f"{SPEED}_low", f"{SPEED}_high"), colour),
-            customdata=measured["speedup"].map("{:.2f}x".format, na_action="ignore").fillna(""),
-            hovertemplate=f"{name}<br>%{{y:,.0f}} samples/s %{{customdata}}<extra></extra>",
-        )
-        if len(known):
-            figure.add(
-                "scatter",
-                x=known[column],
-                y=known[_CEILING],
-                mode="lines",
-                name=f"ceiling: {name}",
-                showlegend=False,
-                line={"color": colour, "dash": "dot", "width": 1},
-                hovertemplate=f"ceiling: %{{y:,.0f}} samples/s<extra>{name}</extra>",
-            )
-    ticks = sorted(rows[column].dropna().unique().tolist())
-    figure.axes(axis(knob, tickvals=ticks), axis("samples a second", rangemode="tozero"))
     return figure

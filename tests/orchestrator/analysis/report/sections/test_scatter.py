@@ -11,14 +11,8 @@ import pytest
 
 import orchestrator.analysis as an
 from orchestrator.analysis.recommendation.front import LOAD_SIGN
-from orchestrator.analysis.report.sections.curves import (
-    MAX_FAMILIES,
-    MAX_LINES,
-    MAX_POINTS,
-    STYLES,
-    curves_of,
-    scaling_figure,
-)
+from orchestrator.analysis.report.sections.curves import MAX_LINES, MAX_POINTS, STYLES, curves_of
+from orchestrator.analysis.report.sections.scaling import MAX_FAMILIES, scaling_figure
 from orchestrator.analysis.report.sections.scatter import hover, scatter_figures
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.report.write import front_picture

@@ -1,19 +1,19 @@
-"""Scaling, time to accuracy, goodput."""
+"""Scaling: speeds over a knob; what a further step costs and saves."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import orchestrator.analysis as an
-from orchestrator.metrics import at_least
+from orchestrator.analysis.knobs.scaling import turning_point
+from orchestrator.analysis.rule import TIME
 from tests.orchestrator.analysis.made_runs import MadeRun, config
+from tests.orchestrator.analysis.made_scaling import by_ranks
 
 CEILING = "ceiling_samples_per_s"
 
@@ -78,13 +78,6 @@ def test_the_ceiling_is_the_slower_of_loader_and_model() -> None:
         (lambda run: an.scaling(run, knob="allocator"), "allocator is no number"),
         (lambda run: an.scaling(run, knob="params.threads"), "not varied; its values: 0"),
         (lambda run: an.scaling(MadeRun().tables), "none, since no config completed"),
-        (lambda run: an.time_to_accuracy(run, target=90), "val_acc is a fraction of 1"),
-        (
-            lambda run: an.time_to_accuracy(
-                replace(run, curves=run.curves.drop(columns="metrics.val_acc"))
-            ),
-            "no report of the run has the accuracy val_acc",
-        ),
     ],
 )
 def test_wrong_use_is_one_message(
@@ -94,62 +87,44 @@ def test_wrong_use_is_one_message(
         ask(run)
 
 
-SLOW, FAST, NEVER = config(), config(num_workers=3), config(lr=1.0)
+def test_a_step_pays_while_it_saves_a_larger_share_of_the_time_than_it_adds_to_the_bill() -> None:
+    # Ranks times the time squared: 10,000, 6,050, 6,400 and 11,552.
+    run = by_ranks({1: [100.0] * 2, 2: [55.0] * 2, 4: [40.0] * 2, 8: [38.0] * 2}).tables
+    table = an.scaling(run, "ranks", target=0.9, best=True)
+    assert table["pays"].tolist() == ["", "yes", "no", "no"]
+    assert turning_point(table) == 2
+    assert table[TIME].tolist() == pytest.approx([100.0, 55.0, 40.0, 38.0])
+    assert (table[f"{TIME}_low"] < table[TIME]).all()
+    assert table["device_s"].tolist() == pytest.approx([100.0, 110.0, 160.0, 304.0])
+    assert table["energy_j"].tolist() == pytest.approx([30_000.0, 33_000.0, 48_000.0, 91_200.0])
+    assert table["cost"].tolist() == pytest.approx([2 * s / 3600 for s in (100, 110, 160, 304)])
+    assert table["metrics.val_acc"].tolist() == pytest.approx([0.89, 0.88, 0.86, 0.82])
 
 
-def three_configs() -> an.RunTables:
-    """A slow and a fast config, and one that never gets there; each learns in known steps."""
-    made = MadeRun()
-    curves = {
-        0: [(10.0, 100, 0.7), (20.0, 200, 0.9)],  # the baseline: 0.9 at 20 s, 200 samples
-        1: [(4.0, 100, 0.7), (8.0, 200, 0.8), (16.0, 400, 0.9)],
-        2: [(1.0, 100, 0.1), (2.0, 200, 0.1)],
-    }
-    for speed, c in ((10.0, SLOW), (25.0, FAST), (100.0, NEVER)):
-        made.add_runs(c, [speed])
-    reports = [
-        {"trial_id": f"{trial:012x}", "step": 1, "epoch": epoch, "samples": samples,
-         "elapsed_s": seconds, "metrics.val_acc": accuracy}
-        for trial, points in curves.items()
-        for epoch, (seconds, samples, accuracy) in enumerate(points, start=1)
-    ]  # fmt: skip
-    return replace(made.tables, curves=pd.DataFrame(reports))
+def test_within_the_noise_it_is_not_decided_and_what_never_gets_there_does_not_pay() -> None:
+    times = {1: [100.0] * 2, 2: [55.0] * 2, 4: [40.0] * 2}
+    noisy = an.scaling(by_ranks(times, spread=0.1).tables, "ranks", target=0.9, best=True)
+    assert noisy["pays"].tolist()[2] == "not decided"
+    assert turning_point(noisy) is None
+    once = an.scaling(
+        by_ranks({n: s[:1] for n, s in times.items()}).tables, "ranks", target=0.9, best=True
+    )
+    assert once["pays"].tolist() == ["", "not decided", "not decided"]
+    never = an.scaling(by_ranks({**times, 8: [2000.0] * 2}).tables, "ranks", target=0.9, best=True)
+    assert never["pays"].tolist() == ["", "yes", "no", "no"]
+    assert math.isnan(never[TIME][3])
 
 
-def test_a_config_is_there_at_its_first_report_as_good_as_the_target() -> None:
-    times = an.time_to_accuracy(three_configs(), target=0.9)
-    assert times["params.num_workers"].tolist()[:2] == [3, 0]
-    assert times["reached_s"].tolist() == pytest.approx([16.0, 20.0, float("nan")], nan_ok=True)
-    assert times["num_reached"].tolist() == [1, 1, 0]
-    assert times["num_runs"].tolist() == [1, 1, 1]
-    assert times["trained_s"].tolist() == [16.0, 20.0, 2.0]
-    lower = an.time_to_accuracy(three_configs(), target=0.75)
-    assert lower["reached_s"].tolist()[:2] == [8.0, 20.0]
-
-
-def test_goodput_is_speed_times_the_samples_of_the_baseline_over_its_own() -> None:
-    table = an.goodput(three_configs(), target=0.9)
-    assert table["target"].tolist() == [0.9] * 3
-    assert table["params.num_workers"].tolist()[:2] == [3, 0]
-    expected = [0.5, 1.0, np.nan]
-    assert table["efficiency"].tolist() == pytest.approx(expected, nan_ok=True)
-    assert table["metrics.goodput"].tolist()[:2] == pytest.approx([12.5, 10.0])
-
-
-def test_times_are_those_of_the_table_of_a_sweep_with_that_target() -> None:
-    run = three_configs()
-    asking = replace(run, sweep=replace(run.sweep, target=at_least("val_acc", 0.9)))
-    times = an.time_to_accuracy(asking).set_index("params.num_workers")["reached_s"].dropna()
-    of_table = asking.configs.set_index("params.num_workers")["metrics.time_to_accuracy_s"].dropna()
-    assert times.to_dict() == of_table.to_dict()
-
-
-def test_a_composed_config_takes_its_curves_samples_at_its_own_speed(
-    factored: an.RunTables,
-) -> None:
-    table = an.goodput(factored, target=0.9)
-    assert len(table) == len(an.configs(factored))
-    alike = table[(table["params.lr"] == 0.01) & (table["params.batch_size"] == 4000)]
-    assert alike["efficiency"].nunique() == 1
-    assert alike["metrics.samples_per_s"].nunique() == 4
-    assert an.time_to_accuracy(factored, target=0.9)["reached_s"].notna().all()
+def test_of_each_value_the_config_that_is_there_first_is_taken() -> None:
+    made = by_ranks({1: [100.0] * 2, 2: [55.0] * 2})
+    slower = by_ranks({1: [140.0] * 2, 2: [70.0] * 2})
+    for row in slower.rows:
+        row |= {"trial_id": f"f{row['trial_id'][1:]}", "params.lr": 0.1}
+    for report in slower.curves:
+        report["trial_id"] = f"f{report['trial_id'][1:]}"
+    made.rows, made.curves = slower.rows + made.rows, slower.curves + made.curves
+    table = an.scaling(made.tables, "ranks", target=0.9, best=True)
+    assert table["params.lr"].tolist() == [0.003, 0.003]
+    assert table[TIME].tolist() == pytest.approx([100.0, 55.0])
+    with pytest.raises(an.TableError, match="no two configs differ in params"):
+        an.scaling(made.tables, "ranks")  # a batch belongs to each number of ranks
