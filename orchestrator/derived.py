@@ -61,7 +61,7 @@ def target_value(target: Objective, bests: Iterable[float]) -> float:
     return best - target.sign * tolerance * (abs(best) if target.relative else 1.0)
 
 
-def cost_of(result: TrialResult, num_gpus: int, prices: Mapping[str, float]) -> float | None:
+def cost_of(result: TrialResult, num_gpus: float, prices: Mapping[str, float]) -> float | None:
     """Return the price of a trial's hours from its start to its end; None where these are open."""
     if result.wall_s is None or result.cores is None:
         return None
@@ -87,7 +87,7 @@ class DerivedFigures:
 
     target: Objective | None = None
     prices: Mapping[str, float] = field(default_factory=dict)
-    num_gpus: Callable[[Mapping[str, Any]], int] = lambda config: 0
+    num_gpus: Callable[[Mapping[str, Any]], float] = lambda config: 0
     progress: dict[str, tuple[int, int]] = field(default_factory=dict)
     _curves: dict[str, list[Report]] = field(default_factory=dict)
     _bests: dict[str, float] = field(default_factory=dict)

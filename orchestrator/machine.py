@@ -22,6 +22,7 @@ class Node:
         gpus: Number of GPUs.
         gpu_name: Their model, empty without any.
         reserved_cpus: Further cores, reserved for the driver and Ray.
+        has_mps: True where trials may share a GPU, by NVIDIA's MPS; never on a cluster.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Node:
     gpus: int = 0
     gpu_name: str = ""
     reserved_cpus: int = 0
+    has_mps: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +48,11 @@ class Machine:
     def gpus(self) -> int:
         """GPUs of the node with the most of them."""
         return max(node.gpus for node in self.nodes)
+
+    @property
+    def has_mps(self) -> bool:
+        """True where trials may share a GPU."""
+        return any(node.has_mps for node in self.nodes)
 
     @property
     def has_cuda(self) -> bool:

@@ -39,7 +39,8 @@ class Demand:
         ranks: Training processes, one for each shard of a DDP trial.
         nodes: Nodes of a cluster that they are on, as many ranks on each. Each node gives the
             cores of a trial, so that a trial of two nodes has twice as many.
-        gpus: GPUs over all ranks.
+        gpus: GPUs over all ranks. For a single rank also a part of one, by NVIDIA's MPS: with
+            ``0.25`` four trials share a GPU, each with a quarter of its processors and memory.
         workers: Loader processes of each rank.
         burst: Steps after which a loader's pattern repeats: workers times prefetch factor, with
             workers at least 2. A loader of PyTorch has it itself; state it for another one.
@@ -48,7 +49,7 @@ class Demand:
 
     ranks: int = 1
     nodes: int = 1
-    gpus: int = 0
+    gpus: float = 0
     workers: int = 0
     burst: int = 1
     allocator: str = "tuned"
@@ -56,7 +57,8 @@ class Demand:
     def __post_init__(self) -> None:
         for name, least in _LEAST:  # quick, since plans make a million
             count = getattr(self, name)
-            if type(count) is not int or not least <= count <= _MOST:
+            is_part = name == "gpus" and self.shares_gpu
+            if not is_part and (type(count) is not int or not least <= count <= _MOST):
                 message = f"Demand: {name} = {shown(count)} is not allowed"
                 raise SweepFileError(message, f"allowed: an int >= {least} and <= {_MOST}")
         if self.allocator not in ALLOCATORS:
@@ -64,18 +66,27 @@ class Demand:
             message = f"Demand: allocator = {shown(self.allocator)} is not allowed{close}"
             raise SweepFileError(message, f"allowed: {', '.join(ALLOCATORS)}")
 
+    @property
+    def shares_gpu(self) -> bool:
+        """True for a part of a GPU."""
+        return type(self.gpus) is float and 0 < self.gpus < 1
+
     def beyond(self, machine: Machine) -> str | None:
         """Return why no node of a machine has room for it, or None."""
+        if self.shares_gpu and self.ranks > 1:
+            return f"needs {self.gpus:g} GPUs for {self.ranks} ranks: one rank shares a GPU"
+        if self.shares_gpu and machine.gpus and not machine.has_mps:
+            return f"needs {self.gpus:g} GPUs: to share one takes NVIDIA's MPS, which is not here"
         for what, count in (("ranks", self.ranks), ("GPUs", self.gpus)):
-            if count % self.nodes:
+            if not self.shares_gpu and count % self.nodes:
                 return f"needs {self.nodes} nodes, over which {count} {what} cannot be divided"
         if self.nodes > max(len(machine.nodes), 1):
             have = f"there are {len(machine.nodes)}"
             return f"needs {self.nodes} nodes, {have}; --address names a cluster"
-        ranks, gpus = self.ranks // self.nodes, self.gpus // self.nodes
+        ranks, gpus = self.ranks // self.nodes, self.gpus / self.nodes
         cores = f"the largest node has {machine.cpus} cores"
         if gpus > machine.gpus:
-            return f"needs {gpus} GPUs, the largest node has {machine.gpus}"
+            return f"needs {gpus:g} GPUs, the largest node has {machine.gpus}"
         if ranks > max(machine.cpus, gpus, 1):
             return f"needs {ranks} ranks, {cores}: each rank is a process that computes"
         if (num_workers := ranks * self.workers) > MOST_WORKERS_A_CORE * machine.cpus:

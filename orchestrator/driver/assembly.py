@@ -29,6 +29,7 @@ from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import Stages
 from orchestrator.storage.sweep_record import Capacity, SweepRecord
 from orchestrator.sweep.problem import search_problem, target_of
+from orchestrator.system import mps
 from orchestrator.system.cgroup import node_bytes
 
 if TYPE_CHECKING:
@@ -54,6 +55,10 @@ def make_executor(request: Request, folder: Path, plan: Plan | None = None) -> E
     from orchestrator.execution.inline import InlineExecutor, LocalExecutor
     from orchestrator.execution.process.fork_servers import ForkServers
 
+    if plan is not None and plan.machine.has_mps:
+        sweep = request.sweep
+        if sweep.trainable.demand_of(sweep.baseline, plan.machine).shares_gpu:
+            mps.start(folder)  # before the servers, whose environment trials have
     servers = ForkServers(folder=folder)
     if request.options.address is not None:
         return _started_ray(request, servers)
@@ -167,7 +172,7 @@ def make_derived(factory: TrialFactory, record: SweepRecord) -> DerivedFigures:
     """Return the computation of the figures that are not measured: to a target, cost."""
     sweep, trainable = factory.sweep, factory.sweep.trainable
 
-    def num_gpus(config: Mapping[str, Any]) -> int:
+    def num_gpus(config: Mapping[str, Any]) -> float:
         return trainable.demand_of(trainable.config(**config), factory.machine).gpus
 
     target = None if record.target is None else target_of(sweep)

@@ -75,7 +75,7 @@ class InlineExecutor(Executor):
     def _run_one(self, launch: Launch, conductor: Conductor, most_s: float) -> bool:
         """Run a launch; return False where it took too long and was abandoned."""
         demand = launch.demand
-        free = [gpu.uuid for gpu in visible_gpus()][: demand.gpus] if demand.gpus else []
+        free = [gpu.uuid for gpu in visible_gpus()][: math.ceil(demand.gpus)] if demand.gpus else []
         host = Host(
             leases=self._leases,
             server=lambda each: self._servers.socket_for(each.demand.allocator, each.preload),

@@ -8,6 +8,7 @@ from typing import Literal
 from orchestrator.execution.leases import trial_cores
 from orchestrator.machine import Machine, Node
 from orchestrator.sweep.definition import NODE, Cores
+from orchestrator.system import mps
 from orchestrator.system.cores import usable_cores
 from orchestrator.system.gpus import visible_gpus
 from orchestrator.trainable import Demand
@@ -22,6 +23,7 @@ def local_machine() -> Machine:
         gpus=len(gpus),
         gpu_name=gpus[0].name if gpus else "",
         reserved_cpus=len(usable_cores()) - cores,
+        has_mps=bool(gpus) and mps.is_here(),
     )
     return Machine(nodes=(node,))
 
@@ -59,8 +61,10 @@ def machine_capacity(cores: int, machine: Machine, demand: Demand) -> int:
 
     def capacity(node: Node) -> int:
         by_cores = node.cpus // cores
-        gpus = demand.gpus // demand.nodes
-        return min(by_cores, node.gpus // gpus) if gpus else by_cores
+        gpus = demand.gpus / demand.nodes
+        if demand.shares_gpu:
+            return min(by_cores, node.gpus * int(1 / gpus + 1e-9))
+        return min(by_cores, int(node.gpus // gpus)) if gpus else by_cores
 
     capacities = [capacity(node) for node in machine.nodes]
     if demand.nodes > 1:

@@ -14,6 +14,7 @@ from orchestrator.data import DataFolders
 from orchestrator.kernel.events import Started
 from orchestrator.kernel.search import Pause
 from orchestrator.machine import Machine
+from orchestrator.system import mps
 from orchestrator.trainable import Demand
 from orchestrator.trial import Isolation, Report, Trial, TrialResult, TrialState
 
@@ -255,6 +256,7 @@ class Rank:
         cores: Cores that it and its loader workers are bound to; empty: not bound.
         num_cores: Number of these cores, also if they are not bound.
         gpus: GPUs that it may see, as ``CUDA_VISIBLE_DEVICES`` names them.
+        part: Its part of its only GPU; 1 if it shares none.
         master: Address and port of rank 0, for several ranks.
         interface: Network interface to the ranks on other nodes; empty where there are none.
     """
@@ -264,6 +266,7 @@ class Rank:
     cores: tuple[int, ...] = ()
     num_cores: int = 1
     gpus: tuple[str, ...] = ()
+    part: float = 1.0
     master: tuple[str, int] | None = None
     interface: str = ""
 
@@ -273,6 +276,8 @@ class Rank:
             "CUDA_VISIBLE_DEVICES": ",".join(self.gpus),
             "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as NVML counts, which the telemetry reads
         }
+        if self.part < 1 and self.gpus:
+            variables |= mps.limits(self.part, self.gpus[0])
         if self.master is not None:
             variables |= {
                 "RANK": str(self.index),

@@ -28,7 +28,7 @@ class _Room:
 
     node: str
     cores: int
-    gpus: int
+    gpus: float
     num_held: int = 0
     is_closed: bool = False
 
@@ -211,12 +211,12 @@ class ReplayExecutor(Executor):
             self._pending = None
             self._start(launch, room, conductor)
 
-    def _room_for(self, cores: int, gpus: int = 0, *, alone: bool = False) -> _Room | None:
+    def _room_for(self, cores: int, gpus: float = 0, *, alone: bool = False) -> _Room | None:
         """Return the first node with room for a launch, ``alone`` for an isolated one, or None."""
         num_held, most = sum(room.num_held for room in self._rooms), self._max_concurrent
         for room in self._rooms if most is None or num_held < most else ():
             is_open = not room.is_closed and not (alone and room.num_held)
-            if is_open and room.cores >= cores and room.gpus >= gpus:
+            if is_open and room.cores >= cores and room.gpus >= gpus - 1e-9:
                 return room
         return None
 

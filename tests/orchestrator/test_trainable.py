@@ -59,23 +59,33 @@ def test_the_first_constraint_that_does_not_hold_gives_the_reason() -> None:
         ({"ranks": 2, "workers": 500}, "needs 1000 loader processes, the largest node has 8 cores"),
         ({"gpus": 2}, "needs 2 GPUs, the largest node has 1"),
         ({"ranks": 2, "gpus": 4, "nodes": 2}, "needs 2 GPUs, the largest node has 1"),
+        ({"gpus": 0.25}, "needs 0.25 GPUs: to share one takes NVIDIA's MPS, which is not here"),
+        ({"gpus": 0.25, "ranks": 2}, "needs 0.25 GPUs for 2 ranks: one rank shares a GPU"),
         ({"ranks": 2, "nodes": 2}, None),
         ({"ranks": 3, "nodes": 2}, "needs 2 nodes, over which 3 ranks cannot be divided"),
         ({"ranks": 3, "nodes": 3}, "needs 3 nodes, there are 2; --address"),
     ],
 )
-def test_more_than_a_machine_has_is_infeasible(asked: dict[str, int], reason: str | None) -> None:
+def test_more_than_a_machine_has_is_infeasible(asked: dict[str, Any], reason: str | None) -> None:
     infeasible = Trainable(train, Config, demand=lambda *_: Demand(**asked)).infeasible(
         Config(), MACHINE
     )
     assert infeasible is None if reason is None else str(infeasible).startswith(reason)
 
 
+def test_a_part_of_a_gpu_runs_where_mps_is() -> None:
+    shared = Machine(nodes=(Node(name="a", cpus=4, gpus=1, has_mps=True),))
+    assert Demand(gpus=0.25).beyond(shared) is None
+    assert Demand(gpus=0.25).beyond(Machine(nodes=(Node(name="a", cpus=4),))) == (
+        "needs 0.25 GPUs, the largest node has 0"
+    )
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
         ({"ranks": "two"}, "Demand: ranks = 'two' is not allowed"),
-        ({"gpus": 0.5}, "Demand: gpus = 0.5 is not allowed"),
+        ({"gpus": 1.5}, "Demand: gpus = 1.5 is not allowed"),
         ({"burst": 2**70}, "Demand: burst = 1180591620717411303424 is not allowed"),
         ({"allocator": "jemaloc"}, "did you mean 'jemalloc'?"),
     ],

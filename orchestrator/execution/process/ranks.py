@@ -64,6 +64,7 @@ def ranks_of(
             cores=bound if index < here else (),
             num_cores=num_cores,
             gpus=tuple(gpus[index]) if index < len(gpus) else (),
+            part=launch.demand.gpus if launch.demand.shares_gpu else 1.0,
             master=master,
             interface=interface_of(address) if here < count else "",
         )

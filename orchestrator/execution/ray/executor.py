@@ -225,6 +225,6 @@ class _TellingScheduler(FIFOScheduler):
 def _bundles(launch: Launch) -> PlacementGroupFactory:
     """Return the trial's resources: a bundle a node, the first its supervisor's."""
     nodes = launch.demand.nodes
-    gpus = {"GPU": float(each)} if (each := launch.demand.gpus // nodes) else {}
+    gpus = {"GPU": float(each)} if (each := launch.demand.gpus / nodes) else {}
     bundle = {"CPU": float(launch.num_cores), **gpus}
     return PlacementGroupFactory([bundle] * nodes, strategy="STRICT_SPREAD")

@@ -181,7 +181,7 @@ class LaunchesInFlight(Searcher, Stopper):
                 launch, free = flight.launch, ray.available_resources()
                 nodes = launch.demand.nodes
                 where = "one node" if nodes == 1 else f"each of {nodes} nodes"
-                asked = f"{launch.num_cores} CPU and {launch.demand.gpus // nodes} GPU on {where}"
+                asked = f"{launch.num_cores} CPU and {launch.demand.gpus / nodes:g} GPU on {where}"
                 left = f"{free.get('CPU', 0):g} CPU and {free.get('GPU', 0):g} GPU are free"
                 self._require_life()  # to ask for the resources may have taken long
                 what = f"{asked} of the Ray cluster, of which {left}"

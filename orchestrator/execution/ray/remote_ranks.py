@@ -130,7 +130,7 @@ class Nodes(Host):
         """
         demand, self._way = launch.demand, way
         self._here = demand.ranks // demand.nodes
-        gpus = demand.gpus // demand.nodes
+        gpus = demand.gpus / demand.nodes
         self._actors = [_start_actor(index, launch, gpus) for index in range(1, demand.nodes)]
         try:
             places: list[tuple[str, list[str]]] = ray.get(
@@ -173,7 +173,7 @@ class Nodes(Host):
             ray.kill(self._actors.pop())
 
 
-def _start_actor(bundle: int, launch: Launch, gpus: int) -> ActorHandle[Any]:
+def _start_actor(bundle: int, launch: Launch, gpus: float) -> ActorHandle[Any]:
     """Start an actor in a bundle of the calling actor's placement group."""
     group = ray.util.get_current_placement_group()
     assert group is not None, "Tune places every trial in a group"

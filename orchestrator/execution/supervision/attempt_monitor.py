@@ -83,6 +83,7 @@ class AttemptMonitor:
             overhead_s=_overhead_on(lease),
             cores=sorted({core for rank in ranks for core in rank.cores}),
             gpus=sorted({gpu for rank in ranks for gpu in rank.gpus}),
+            shares_gpu=launch.demand.shares_gpu,
             num_others=lambda: leases.num_others(lease),
         )
         self._most_bytes, self._basis = _memory_limit(launch, lease, leases)

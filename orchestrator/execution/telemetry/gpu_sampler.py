@@ -90,9 +90,9 @@ class _Card:
 class GpuSampler:
     """Readings of the GPUs of one trial."""
 
-    def __init__(self, gpus: Sequence[str]) -> None:
-        """Open the GPUs with these UUIDs."""
-        self._asked = tuple(gpus)
+    def __init__(self, gpus: Sequence[str], *, are_shared: bool = False) -> None:
+        """Open the GPUs with these UUIDs; on shared ones other processes are other trials."""
+        self._asked, self._are_shared = tuple(gpus), are_shared
         self._cards: list[_Card] = []
         self._settings = ""
         if gpus:
@@ -116,7 +116,7 @@ class GpuSampler:
             for name, figure in _FIGURES.items():
                 if (value := _read(figure.read, card)) is not None:
                     card.readings.setdefault(name, []).append(value)
-            if (pids := _read(_processes, card)) is not None:
+            if not self._are_shared and (pids := _read(_processes, card)) is not None:
                 card.others.append(_are_others(pids, set(own)))
 
     def figures(self) -> dict[str, float]:

@@ -94,6 +94,7 @@ class Telemetry:
         *,
         cores: Sequence[int] = (),
         gpus: Sequence[str] = (),
+        shares_gpu: bool = False,
         num_others: Callable[[], int | None] = lambda: None,
         overhead_s: Callable[[], float] = lambda: 0.0,
     ) -> None:
@@ -102,12 +103,14 @@ class Telemetry:
         Args:
             cores: Cores that it is bound to; empty if it is not bound.
             gpus: UUIDs of its GPUs.
+            shares_gpu: True where other trials may be on them.
             num_others: Counts the cores that others have leased on this node now.
             overhead_s: CPU time of the sweep's own driver and servers on the cores.
         """
         self._cores = tuple(cores)
         self._tree, self._packages = ProcessTree(), PackageEnergy()
-        self.gpus, self.shared = GpuSampler(gpus), SharedFiles()
+        self.gpus = GpuSampler(gpus, are_shared=shares_gpu)
+        self.shared = SharedFiles()
         self._num_others, self._overhead_s = num_others, overhead_s
         self._others: list[int] = []
         self._others_s: float | None = None

@@ -187,3 +187,29 @@ def test_a_node_lacks_what_its_own_process_cannot_find(
         problem = _problem._function(needs_of(tmp_path, **needs))
     assert bool(problem) == bool(lacks)
     assert lacks in problem
+
+
+QUARTERS = """
+import ray, sys
+from dataclasses import replace
+from pathlib import Path
+from orchestrator.execution.ray.executor import _bundles
+from orchestrator.trainable import Demand
+from tests.orchestrator.execution.supervised import launch_of
+
+ray.init(address="local", num_cpus=8, num_gpus=1, include_dashboard=False)
+launch = launch_of(Path(sys.argv[1]), "shared", demand=Demand(gpus=0.25))
+groups = [_bundles(launch)() for _ in range(5)]
+ready, waiting = ray.wait([group.ready() for group in groups], num_returns=5, timeout=5)
+print(len(ready), len(waiting))
+"""
+
+
+@pytest.mark.slow
+def test_four_quarters_of_a_gpu_run_at_a_time(tmp_path: Path) -> None:
+    """By Ray's own count, without a card."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", QUARTERS, tmp_path], cwd=ROOT, check=True,
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.stdout.split()[-2:] == ["4", "1"]
