@@ -20,15 +20,8 @@ from orchestrator.analysis.recommendation.front import composed_table, front_tab
 from orchestrator.analysis.report import drawing
 from orchestrator.analysis.report.drawing import Figure
 from orchestrator.analysis.report.first_screen import first_screen
-from orchestrator.analysis.report.sections import (
-    curves,
-    effects,
-    front,
-    scaling,
-    settings,
-    timing,
-    trials,
-)
+from orchestrator.analysis.report.sections import curves, effects, front, settings, timing, trials
+from orchestrator.analysis.report.sections.scaling import scaling_of
 from orchestrator.analysis.report.tables import Section
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -116,7 +109,7 @@ def sections_of(view: View) -> list[Section]:
             settings.ladder_of(view),
             curves.curves_of(view),
             timing.times_of(view),
-            scaling.scaling_of(view),
+            scaling_of(view),
             timing.steps_of(view),
             timing.ceilings_of(view),
         ]

@@ -7,7 +7,7 @@ from typing import Final
 
 import pandas as pd
 
-from orchestrator.analysis.columns import params_of, rows_of
+from orchestrator.analysis.columns import TableError, params_of, rows_of
 from orchestrator.analysis.knobs.scaling import scaling, target_of, turning_point
 from orchestrator.analysis.report import tables
 from orchestrator.analysis.report.drawing import Colour, Figure, axis, bars
@@ -34,18 +34,18 @@ def scaling_of(view: View) -> tables.Section | None:
     """Return the section on the first of :data:`KNOBS` that varies; None if none got there."""
     configs, curves = view.all_configs, view.tables.whole_curves
     varied = [k for k in KNOBS if f"params.{k}" in configs and configs[f"params.{k}"].nunique() > 1]
-    if not varied or view.rule.accuracy_column not in curves or SPEED not in configs:
+    if not varied or view.rule.accuracy_column not in curves:
         return None
     knob, metric = varied[0], view.rule.accuracy.metric
     target = target_of(None, view.tables, "scaling")
-    rows = scaling(view.tables, knob, best=True)
+    try:
+        rows = scaling(view.tables, knob, best=True)
+    except TableError:  # a knob of texts, or no speeds
+        return None
     if rows[TIME].notna().sum() < 2:
         return None
-    rows = rows.assign(
-        is_baseline=rows_of(rows, view.sweep.baseline),
-        is_recommended=rows_of(rows, view.findings.config) if view.findings.config else False,
-        **{f"metrics.{name}": rows[name] for name in ("device_s", "energy_j", "cost")},
-    )
+    figures = ("device_s", "energy_j", "cost", metric)
+    rows = rows.assign(**{f"metrics.{name}": rows[name] for name in figures[:3]})
     records, time = rows.to_dict("records"), TIME.removeprefix("metrics.")
     leading, rest = tables.knob_columns(view, records)
     cells = dict([*leading, *rest])
@@ -53,14 +53,12 @@ def scaling_of(view: View) -> tables.Section | None:
     table = tables.table_of(
         records,
         [
-            ("", lambda row: tables.Cell(tables.role_of(row))),
             *((name, cells[name]) for name in (knob, *others)),
             *tables.figure_columns([time]),
             (tables.INTERVAL, lambda row: tables.Cell(interval_text(row, time))),
-            *tables.figure_columns(tables.measured(rows, ("device_s", "energy_j", "cost", metric))),
+            *tables.figure_columns(tables.measured(rows, figures)),
             ("the step pays", lambda row: tables.Cell(row["pays"])),
         ],
-        marks=tuple("recommended" if own else "" for own in rows["is_recommended"]),
     )
     return tables.Section(
         "scaling",
@@ -69,7 +67,7 @@ def scaling_of(view: View) -> tables.Section | None:
         lines=(_point_text(rows, knob),),
         table=table,
         notes=(_HOW.format(knob=knob),),
-        figures=(_ratios(rows, knob),),
+        figures=(scaling_figure(view, rows, TIME),),
     )
 
 
@@ -94,42 +92,7 @@ def _point_text(rows: pd.DataFrame, knob: str) -> str:
     return f"{text}: {largest} is {faster:.2f}x as fast for {dearer:.2f}x the device-seconds"
 
 
-def _ratios(rows: pd.DataFrame, knob: str) -> Figure:
-    """Draw speed to the target and device-seconds, both over those of the smallest value."""
-    rows = rows[rows[TIME].notna()]
-    column, first = f"params.{knob}", rows.iloc[0]
-    time, low, high = (rows[f"{TIME}{end}"] for end in ("", "_low", "_high"))
-    devices = rows["devices"] / first["device_s"]
-    figure = Figure(
-        f"scaling-to-target-{knob}",
-        rows[[column, TIME, f"{TIME}_low", f"{TIME}_high", "device_s"]],
-        "Both over those of the smallest value, with the 95 % intervals of the times.",
-        height=340,
-        hovermode="closest",
-    )
-    for words, colour, ends in (
-        ("times as fast", Colour.GREEN, [first[TIME] / each for each in (time, high, low)]),
-        ("times the device-seconds", Colour.AMBER, [devices * each for each in (time, low, high)]),
-    ):
-        drawn = pd.DataFrame(dict(zip(("at", "low", "high"), ends, strict=True)))
-        figure.add(
-            "scatter",
-            x=rows[column],
-            y=drawn["at"],
-            mode="lines+markers",
-            name=words,
-            showlegend=True,
-            line={"color": colour},
-            marker={"color": colour, "size": 9},
-            error_y=bars(drawn, ("at", "low", "high"), colour),
-            hovertemplate=f"{knob}=%{{x}}: %{{y:.3g}} {words}<extra></extra>",
-        )
-    ticks = rows[column].tolist()
-    figure.axes(axis(knob, type="log", tickvals=ticks), axis("ratio", type="log"))
-    return figure
-
-
-def scaling_figure(view: View, rows: pd.DataFrame) -> Figure:
+def scaling_figure(view: View, rows: pd.DataFrame, on: str = SPEED) -> Figure:
     """Draw the speeds of each family of configs over the knob in which they differ.
 
     The recommended config's family comes first, then the baseline's, then the largest.
@@ -137,6 +100,7 @@ def scaling_figure(view: View, rows: pd.DataFrame) -> Figure:
     Args:
         view: The run.
         rows: From ``an.scaling``: the knob's column comes first, ``family`` numbers the families.
+        on: Column of the speed; or of the time, of the config of each value that got there first.
     """
     column = str(rows.columns[0])
     knob = column.removeprefix("params.")
@@ -153,24 +117,29 @@ def scaling_figure(view: View, rows: pd.DataFrame) -> Figure:
         f"Configs that differ in {knob} alone, with 95 % intervals. Dotted: the slower of loader "
         f"alone and model alone.{others}"
     )
-    figure = Figure(f"scaling-{knob}", drawn, caption, height=400, hovermode="closest")
+    place, title = f"scaling-{knob}", "samples a second"
+    hover = "%{y:,.0f} samples/s %{customdata}"
+    if on != SPEED:
+        place, caption = f"{place}-time", "With 95 % intervals."
+        title, hover = "time to it (s)", "%{y:.4g} s"
+    figure = Figure(place, drawn, caption, height=400, hovermode="closest")
     for family, (colour, symbol) in zip(families, _FAMILIES, strict=False):
         own = drawn[drawn["family"] == family].sort_values(column)
         words = [f"{c.removeprefix('params.')}={short(first.at[family, c])}" for c in telling]
         name = html.escape(" ".join(words) or "measured")
-        measured, known = own[own[SPEED].notna()], own[own[_CEILING].notna()]
+        measured, known = own[own[on].notna()], own[own[_CEILING].notna() & (on == SPEED)]
         figure.add(
             "scatter",
             x=measured[column],
-            y=measured[SPEED],
+            y=measured[on],
             mode="lines+markers",
             name=name,
             showlegend=True,
             line={"color": colour},
             marker={"color": colour, "symbol": symbol, "size": 9},
-            error_y=bars(measured, (SPEED, f"{SPEED}_low", f"{SPEED}_high"), colour),
+            error_y=bars(measured, (on, f"{on}_low", f"{on}_high"), colour),
             customdata=measured["speedup"].map("{:.2f}x".format, na_action="ignore").fillna(""),
-            hovertemplate=f"{name}<br>%{{y:,.0f}} samples/s %{{customdata}}<extra></extra>",
+            hovertemplate=f"{name}<br>{hover}<extra></extra>",
         )
         if len(known):
             figure.add(
@@ -184,5 +153,5 @@ def scaling_figure(view: View, rows: pd.DataFrame) -> Figure:
                 hovertemplate=f"ceiling: %{{y:,.0f}} samples/s<extra>{name}</extra>",
             )
     ticks = sorted(rows[column].dropna().unique().tolist())
-    figure.axes(axis(knob, tickvals=ticks), axis("samples a second", rangemode="tozero"))
+    figure.axes(axis(knob, tickvals=ticks), axis(title, rangemode="tozero"))
     return figure
