@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 SHARED_MEMORY: Final = "/dev/shm"
 
+Entry = tuple[str, int]
+"""Path and inode of a file or a folder."""
+
+_MOST: Final = 10_000
+"""Most entries that a reading looks at: it takes some milliseconds."""
+
 
 class SharedFiles:
     """Files that were not there before, and that a process of the trial wrote when first seen.
+
+    Those in folders that were not there before count too, and these folders are removed with them.
 
     Attributes:
         num_bytes: Their memory at the last reading.
@@ -21,17 +30,17 @@ class SharedFiles:
 
     def __init__(self) -> None:
         """Take what is there now as others'."""
-        self._known = _files()
-        self._own: set[tuple[str, int]] = set()
+        self._before = self._known = _entries()
+        self._own: set[Entry] = set()
         self.num_bytes = 0
 
     def read(self, pids: Iterable[int]) -> None:
         """Look for new files of these processes; read the memory of all."""
-        now = _files()
+        now = _entries(self._before)
         if new := now - self._known:
-            self._known |= new
+            self._known = self._known | new
             written = set(_written(pids))
-            self._own |= {file for file in new if file[0] in written}
+            self._own |= {entry for entry in new if entry[0] in written}
         self._own &= now
         self.num_bytes = 0
         for path, _ in self._own:
@@ -40,16 +49,30 @@ class SharedFiles:
 
     def remove(self) -> None:
         """Remove what is left of them."""
-        for path, _ in self._own & _files():
+        above = {str(folder) for path, _ in self._own for folder in Path(path).parents}
+        made = _entries(self._before) - self._before
+        for path, inode in sorted(made, reverse=True):  # what is in a folder before the folder
             with suppress(OSError):
-                Path(path).unlink()
+                if (path, inode) in self._own:
+                    Path(path).unlink()
+                elif path in above:
+                    Path(path).rmdir()
 
 
-def _files() -> set[tuple[str, int]]:
-    """Return path and inode of each file in shared memory."""
-    with suppress(OSError), os.scandir(SHARED_MEMORY) as entries:
-        return {(each.path, each.inode()) for each in entries if not each.is_dir()}
-    return set()
+def _entries(known: Set[Entry] | None = None) -> set[Entry]:
+    """Return what is in shared memory, and in its folders but those ``known``, if these are given.
+
+    A known folder may contain a data set of millions of files.
+    """
+    found, folders = set[Entry](), [SHARED_MEMORY]
+    for folder in folders:
+        with suppress(OSError), os.scandir(folder) as entries:
+            for each in islice(entries, _MOST - len(found)):
+                found.add(entry := (each.path, each.inode()))
+                is_new = known is not None and entry not in known
+                if is_new and each.is_dir(follow_symlinks=False):
+                    folders.append(each.path)
+    return found
 
 
 def _written(pids: Iterable[int]) -> Iterator[str]:
