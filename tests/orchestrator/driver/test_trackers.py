@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import io
+import socket
+import time
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
 
 import pytest
 
-from orchestrator.driver.trackers import Outputs, close_trackers
+from orchestrator.driver import trackers
+from orchestrator.driver.options.options import Options
+from orchestrator.driver.trackers import Outputs, close_trackers, make_trackers
 from orchestrator.kernel.events import Finished
 from orchestrator.kernel.executor import log_in
 from orchestrator.tracking.console.live import Lines
 from orchestrator.tracking.mlflow import MlflowMirror
 from orchestrator.trial import TrialResult, TrialState
+from tests.orchestrator.tracking.journals import Scribe, make_trial
 
 
 @pytest.mark.parametrize(
@@ -55,3 +63,37 @@ def test_mlflow_is_closed_last_and_that_is_said_first(
     monkeypatch.setattr(mirror, "close", close)
     assert close_trackers(Lines(log), None, mirror, 0) == ["MLflow:      where"]
     assert "waiting for MLflow to take the last trials, at most 2:00 ..." in said_before[0]
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_a_server_that_hangs_delays_the_end_as_long_as_was_said(
+    answers: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It accepts connections and is silent, or sends headers without end."""
+
+    def endless() -> None:
+        connection = server.accept()[0]
+        connection.sendall(b"HTTP/1.1 200 OK\r\n")
+        with suppress(OSError):
+            while True:
+                connection.sendall(b"X: 1\r\n")
+                time.sleep(0.1)
+
+    monkeypatch.setattr(trackers, "MLFLOW_S", 4.0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        if answers:
+            Thread(target=endless, daemon=True).start()
+        uri = f"http://127.0.0.1:{server.getsockname()[1]}"
+        request = SimpleNamespace(options=Options(tracking_uri=uri))
+        console, mirror = make_trackers(request, SimpleNamespace(candidates=None), tmp_path, [])
+        scribe = Scribe(tmp_path, mirror.apply).sweep()
+        scribe.whole(make_trial(0))
+        time.sleep(3.0 * answers)  # by then it is connected
+        began = time.monotonic()
+        (line,) = close_trackers(console, None, mirror, 0)
+    assert 3.9 < time.monotonic() - began < 6.0
+    assert "waiting for MLflow to take the last trials, at most 0:04 ..." in capsys.readouterr().out
+    assert "is incomplete (not finished within 4 s); nothing is lost: --resume" in line

@@ -101,20 +101,6 @@ def _policies(pid: int) -> list[int]:
     return [os.sched_getscheduler(int(task.name)) for task in Path(f"/proc/{pid}/task").iterdir()]
 
 
-def test_a_server_that_hangs_does_not_hang_the_end(run_dir: Path) -> None:
-    said: list[str] = []
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        uri = f"http://127.0.0.1:{server.getsockname()[1]}"
-        tracker = MlflowMirror(run_dir, uri, say=said.append, bound_s=2.0)
-        scribe = Scribe(run_dir, tracker.apply).sweep()
-        scribe.whole(make_trial(0))
-        began = time.monotonic()
-        (line,) = tracker.close(0)
-    assert time.monotonic() - began < 4.0
-    assert "incomplete" in line
-    assert f"--resume {run_dir}" in line
-
-
 def test_a_server_that_is_away_has_one_note_and_costs_the_sweep_nothing(run_dir: Path) -> None:
     said: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
