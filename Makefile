@@ -64,18 +64,22 @@ integrations: $(STAMP)  ## Tests with Lightning and transformers, which are adde
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements-integrations.in
 	$(BIN)/python -m pytest tests/orchestrator/integrations tests/test_documents.py $(ARGS)
 
-# The scripts run as they are; these are their pictures: .ipynb and .html, with all output in them.
+# The scripts run as they are; these are their pictures: .ipynb and .html, with all output in them
+# but plotly.js, which has 4.8 MB: the pages share one, and Jupyter takes it from the network.
 notebooks: $(STAMP)  ## Execute analysis/notebooks into docs/_build/notebooks
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements-notebooks.in
 	mkdir -p docs/_build/notebooks
 	for file in analysis/notebooks/[0-9]*.py; do \
 	    name=docs/_build/notebooks/$$(basename $$file .py); \
-	    PATH=$(CURDIR)/$(BIN):$$PATH PYTHONPATH=$(CURDIR) PLOTLY_RENDERER=notebook \
+	    PATH=$(CURDIR)/$(BIN):$$PATH PYTHONPATH=$(CURDIR) PLOTLY_RENDERER=notebook_connected \
 	        $(BIN)/python -m jupytext --quiet --to ipynb --set-kernel python3 --execute \
 	        --run-path $(CURDIR) --output $$name.ipynb $$file || exit 1; \
 	    $(BIN)/python -m nbconvert --log-level ERROR --to html --HTMLExporter.mathjax_url= \
 	        --HTMLExporter.require_js_url= $$name.ipynb || exit 1; \
 	done
+	cp $(VENV)/lib/python*/site-packages/plotly/package_data/plotly.min.js docs/_build/notebooks
+	sed -i -E 's#src="https://cdn.plot.ly/[^>]*#src="plotly.min.js"#; s#<script [^>]*(src="|>import ")https://[^<]*</script>##' \
+	    docs/_build/notebooks/*.html
 
 # Notebooks are the gallery: where there are none yet, `make notebooks` makes them, in minutes.
 docs: $(STAMP)  ## The documents as a site, its links checked: docs/_build/site
@@ -83,7 +87,7 @@ docs: $(STAMP)  ## The documents as a site, its links checked: docs/_build/site
 	ls docs/_build/notebooks/*.html >/dev/null 2>&1 || $(MAKE) notebooks
 	rm -rf docs/_build/pages && mkdir -p docs/_build/pages/notebooks
 	git ls-files -z ':!tests' ':!.*' | xargs -0 cp --parents --target-directory docs/_build/pages
-	cp docs/_build/notebooks/*.html docs/_build/pages/notebooks
+	cp docs/_build/notebooks/*.html docs/_build/notebooks/*.js docs/_build/pages/notebooks
 	cd docs/_build/pages/notebooks && { echo "# Gallery"; echo; for file in *.html; do \
 	    echo "- [$$(echo $${file%.html} | tr _ ' ')]($$file)"; done; } > index.md
 	$(BIN)/python -m mkdocs build

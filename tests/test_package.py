@@ -192,6 +192,8 @@ def test_the_wheel_has_two_packages_and_what_they_read(wheel: Path) -> None:
         cwd=ROOT, capture_output=True, text=True, check=True,
     ).stdout.split()  # fmt: skip
     assert set(tracked) - set(names) == set()
+    recorded = "orchestrator/analysis/notebooks/recorded/products_loader"
+    assert {f"{recorded}/{name}" for name in ("sweep.json", "trials.parquet")} <= set(names)
     assert b"orchestrator = orchestrator.__main__:run" in entry_points
 
 
@@ -221,6 +223,10 @@ def test_a_strangers_way(environment: Path, repository: Path) -> None:
     assert record["versions"]["sweep-orchestrator"] == __version__
     assert json.loads((run_dir / "recommended.json").read_text())["config"]
     assert "batch_size" in run("python", "-m", "orchestrator.analysis", str(run_dir))
+    notebook = (
+        "import orchestrator.analysis as an; exec((an.NOTEBOOKS / '60_two_runs.py').read_text())"
+    )
+    assert run("python", "-c", notebook).strip()
     by_hand = run("python", "trainables/my_trainable.py", "--epochs", "1", "--save", "model.pt")
     assert "completed" in by_hand
     assert (repository / "model.pt").is_file()

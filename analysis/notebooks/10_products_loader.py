@@ -7,11 +7,10 @@
 
 # %%
 import os
-from pathlib import Path
 
 import orchestrator.analysis as an
 
-RECORDED = Path(an.__file__).parents[2] / "analysis/notebooks/recorded"
+RECORDED = an.NOTEBOOKS / "recorded"
 RUN = os.environ.get("RUN", RECORDED / "products_loader")
 run = an.load(RUN, os.environ.get("TRACKING_URI"))
 an.plot.speed_accuracy(run)

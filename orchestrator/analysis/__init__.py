@@ -22,6 +22,7 @@ No module imports a trainable, Ray or torch. Each folder rests on those below it
 """
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,10 +44,14 @@ if TYPE_CHECKING:
     from orchestrator.metrics import maximize, minimize
 
 __all__ = [
-    "RunTables", "TableError", "compare", "configs", "describe", "effects", "export", "goodput",
-    "interactions", "load", "maximize", "minimize", "pareto_front", "plot",
+    "NOTEBOOKS", "RunTables", "TableError", "compare", "configs", "describe", "effects", "export",
+    "goodput", "interactions", "load", "maximize", "minimize", "pareto_front", "plot",
     "recommend", "scaling", "time_to_accuracy",
 ]  # fmt: skip
+
+_PLACES = Path(__file__).parent / "notebooks", Path(__file__).parents[2] / "analysis/notebooks"
+NOTEBOOKS = next(filter(Path.is_dir, _PLACES), _PLACES[0])
+"""The notebooks and their recorded runs, of what is installed or of the checkout."""
 
 _ELSEWHERE = {
     "RunTables": "analysis.tables.run_tables",
