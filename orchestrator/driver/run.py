@@ -220,7 +220,8 @@ def _run_trials(parts: _Prepared) -> int:
             # Before the tables, which are made from the journal.
             loop.close(code)
             console.phase("no trial runs any more: writing the tables and the report ...")
-            replace(parts.record, cuts=spending.cuts).write(path)
+            if spending.cuts:
+                replace(parts.record, cuts=spending.cuts).write(path)
             analyst.write_candidates(path)
             lines, recommends = write_results(
                 path, parts.record.rule, lambda: close_trackers(console, own, mirror, code)

@@ -194,8 +194,12 @@ class SweepRecord:
         text = json.dumps(self.to_json(), indent=2) + "\n"
         replace_file(run_dir / RunFile.SWEEP, lambda path: path.write_text(text))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Mapping[str, Any]:
         """Return the content of ``sweep.json``: plain JSON values."""
+        return self._json
+
+    @cached_property
+    def _json(self) -> dict[str, Any]:
         content = asdict(self) | {"rule": self.rule.to_json()}
         rigor = content.pop("rigor")
         del rigor["half_width"]  # the budget has it

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 
@@ -11,14 +12,16 @@ from tests.simulation.schedules import played, schedule
 def main(given: str) -> int:
     first, _, end = given.partition("-")
     seeds = range(int(first), int(end)) if end else range(int(first), int(first) + 1)
-    began, failed = time.perf_counter(), 0
+    schedule(seeds[0])
+    gc.freeze()  # what the imports have made is looked through for nothing
+    began, failed = time.process_time(), 0
     for seed in seeds:
         if not (wrong := played(seed)):
             continue
         failed += 1
         case, faults = schedule(seed)
         print(f"seed {seed}: {case.name}, {[(f.kind, f.step) for f in faults]}: {wrong[0]}")
-    print(f"{len(seeds)} schedules, {failed} failed, {time.perf_counter() - began:.1f} s")
+    print(f"{len(seeds)} schedules, {failed} failed, {time.process_time() - began:.1f} s of CPU")
     return int(failed > 0)
 
 

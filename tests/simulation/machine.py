@@ -6,6 +6,7 @@ import io
 import random
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from concurrent import futures
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -251,6 +252,15 @@ class MachineState:
         self.wrong += [f"after {fault}: {text}" for text in wrong]
 
 
+class _AtOnce(futures.Executor):
+    """In the place of a thread, which takes as long as a trial."""
+
+    def __init__(self, _: int) -> None: ...
+
+    def submit(self, do: Callable[[], None]) -> None:  # type: ignore[override]
+        do()
+
+
 @contextmanager
 def _patched(machine: MachineState) -> Iterator[None]:
     """Give a driver the machine's clock, the judge that remembers and tables that are quick."""
@@ -260,8 +270,9 @@ def _patched(machine: MachineState) -> Iterator[None]:
             (executor, "time", machine.clock),
             (executor, "_ZERO", machine.clock.offset),
             (journal, "time", machine.clock),
-            (journal, "decode", DECODE),
             (assembly, "Analyst", Remembering),
+            (assembly, "candidates_of", lambda *_: machine.case.candidates),
+            (run, "ThreadPoolExecutor", _AtOnce),
             (run, "make_trackers", lambda *given: (make(*given)[0], Said(machine))),
             (run, "write_results", _write_results),
         ):

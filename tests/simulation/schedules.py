@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from orchestrator.analysis.recommendation.choice import choose
 from orchestrator.analysis.recommendation.front import front_table
 from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.kernel import journal
 from orchestrator.kernel.events import deaths_of
 from orchestrator.kernel.journal import read_journal
 from orchestrator.kernel.loop import MOST_DEATHS
@@ -20,7 +22,7 @@ from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import SweepHistory, read_history
 from orchestrator.storage.tables import trials_of
 from tests.simulation.disk import Fault
-from tests.simulation.machine import MachineState
+from tests.simulation.machine import DECODE, MachineState
 from tests.simulation.sweeps import CASES, Case
 
 KINDS = ("kill", "kill", "cut", "cut", "eio", "enospc", "full", "jump", "interrupt")
@@ -32,7 +34,8 @@ _OF_TIME = ("started_at", "wall_s", "node")
 def machine(case: Case, seed: object) -> Iterator[MachineState]:
     """Yield a new machine for a sweep."""
     shm = "/dev/shm" if Path("/dev/shm").is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="simulation-", dir=shm) as root:
+    folder = tempfile.TemporaryDirectory(prefix="simulation-", dir=shm)
+    with folder as root, patch.object(journal, "decode", DECODE):
         yield MachineState(case, Path(root), random.Random(repr(seed)))
 
 

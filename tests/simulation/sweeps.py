@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partialmethod
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from orchestrator.driver.analyst import Analyst
+import pandas as pd
+
+from orchestrator.driver.analyst import Analyst, candidates_of
 from orchestrator.driver.phases import capacity_of
 from orchestrator.driver.planning.plan import Plan, make_plan
 from orchestrator.driver.record import question_record
@@ -25,17 +28,6 @@ from orchestrator.trial import Report, Trial
 from tests.orchestrator.search.playing import TRAINABLE, Config
 
 FILE, EPOCHS = Path("/made/sweep.py"), 3
-
-
-class Known(SweepRecord):
-    """A record that is made to JSON once: a tenth of the time of a simulation otherwise."""
-
-    @cached_property
-    def _json(self) -> dict[str, Any]:
-        return super().to_json()
-
-    def to_json(self) -> dict[str, Any]:
-        return self._json
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +50,12 @@ class Case:
     @cached_property
     def record(self) -> SweepRecord:
         capacity = capacity_of(self.sweep, self.machine, 1, None)
-        record = replace(question_record(self.sweep, FILE), capacity=capacity)
-        return Known(**vars(record))
+        return replace(question_record(self.sweep, FILE), capacity=capacity)
+
+    @cached_property
+    def candidates(self) -> pd.DataFrame | None:
+        factory = SimpleNamespace(sweep=self.sweep, machine=self.machine)
+        return candidates_of(factory, self.record)
 
 
 def _sweep(seed: int = 0, **fields: Any) -> Sweep[Any]:  # noqa: ANN401 - of a sweep
@@ -102,6 +98,9 @@ class Remembering(Analyst):
     """The real judge; what it is asked again about the same results it answers from memory."""
 
     answers: ClassVar[dict[object, object]] = {}
+
+    def write_candidates(self, run_dir: Path) -> None:
+        """Write no Parquet file: that takes longer than a trial."""
 
     def _once(self, name: str, results: Results, **given: int) -> object:
         roles = {} if self._search is None else self._search.roles
