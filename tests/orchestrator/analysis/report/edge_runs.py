@@ -1,84 +1,126 @@
-"""Runs at the edges of the report: many knobs, random designs, three objectives, many failures."""
+"""Runs at the edges of the report: recorded ones, one replayed, two sweeps played on made runs."""
 
 from __future__ import annotations
 
 import math
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-from tests.orchestrator.analysis.made_runs import (
-    BASELINE,
-    SPEED,
-    Config,
-    MadeRun,
-    config,
-    factored_run,
-    products_run,
-)
+from benchmarks.simulation import play
+from orchestrator.analysis import NOTEBOOKS
+from orchestrator.analysis.tables.load import load_run, write_run
+from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.demo import demo
+from orchestrator.machine import Machine, Node
+from orchestrator.metrics import maximize
+from orchestrator.replay.recorded import RecordedRun
+from orchestrator.search import Grid, Random
+from orchestrator.space.configs import both, knobs, learning, systems
+from orchestrator.space.domains import choice, loguniform
+from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.rigor import Rigor
+from orchestrator.trainable import Trainable
+from orchestrator.trial import Report, Trial, TrialState
+from tests.orchestrator.analysis.made_runs import BASELINE, NUM_SEEDS, accuracy_of, speed_of
+from tests.orchestrator.helpers.in_process import run_main
 
 MORE_KNOBS = [f"switch_{number}" for number in range(17)]
 FASTER = {"switch_0": 1.25, "switch_1": 0.8}
 """What a switch brings where it is not 0; the others bring nothing."""
+CAUSES = ("out of memory: {} GiB asked for", "NaN loss after {} steps", "no space left on device")
+EPOCHS = 3
+
+_KNOBS: dict[str, Any] = {
+    "lr": learning(default=3e-3, gt=0, doc="step size"),
+    "batch_size": both(default=1000, ge=1, doc="samples a step"),
+    "num_workers": systems(default=0, ge=0, doc="loader processes"),
+    **{name: systems(default=0, ge=0, doc=f"what {name} does") for name in MORE_KNOBS},
+}
+_TYPES = {**dict.fromkeys(_KNOBS, int), "lr": float}
+Wide: Any = knobs(type("Wide", (), {"__annotations__": _TYPES, "__module__": __name__, **_KNOBS}))
 
 
-def random_run(num_trials: int = 60, seed: int = 0) -> MadeRun:
+def train(config: object, run: object) -> None:
+    """Do nothing: runs are drawn."""
+
+
+WIDE = Trainable(train, Wide, reports=[maximize("val_acc")], name="wide")
+
+
+class Drawn:
+    """Runs by the formulas of the made runs; with ``failing`` most end by one of three causes."""
+
+    def __init__(self, *, failing: bool = False) -> None:
+        self._failing = failing
+
+    def draw(self, trial: Trial) -> RecordedRun:
+        c: Mapping[str, Any] = {**BASELINE, **trial.config}
+        rng = random.Random(f"{sorted(trial.config.items())} {trial.stage} {trial.repeat}")
+        number = c["num_workers"] + c["batch_size"] // 500
+        if self._failing and number % 4:
+            state = TrialState.INFEASIBLE if number % 3 else TrialState.FAILED
+            return RecordedRun(wall_s=3.0, state=state, reason=CAUSES[number % 3].format(number))
+        gain = math.prod(factor for name, factor in FASTER.items() if c.get(name))
+        speed = speed_of(c) * gain * math.exp(rng.gauss(0, 0.012))
+        ends = {"low": speed * 0.985, "high": speed * 1.015}
+        epoch_s = NUM_SEEDS / speed + 0.2
+        figures = {
+            "samples_per_s": speed, "epoch_s": epoch_s, "train_s": EPOCHS * NUM_SEEDS / speed,
+            "peak_rss_gib": 0.9 + 0.35 * c["num_workers"],
+            "val_acc": accuracy_of(c) + rng.gauss(0, 0.0005),
+            **{f"samples_per_s_{end}": value for end, value in ends.items()},
+            **{f"samples_per_s_within_{end}": value for end, value in ends.items()},
+        }  # fmt: skip
+        reports = [
+            Report(step=epoch, epoch=epoch, samples=epoch * NUM_SEEDS, elapsed_s=epoch * epoch_s,
+                   metrics=figures)
+            for epoch in range(1, EPOCHS + 1)
+        ]  # fmt: skip
+        return RecordedRun(reports=reports, wall_s=EPOCHS * epoch_s + 4, metrics=figures)
+
+
+def _played(folder: Path, drawn: Drawn, **of_sweep: Any) -> RunTables:  # noqa: ANN401
+    sweep = Sweep(
+        WIDE, question="Which settings?", epochs=EPOCHS, cores_per_trial=4,
+        rigor=Rigor(max_repeats=1, confirm=3, max_confirm=3, finalists=1), **of_sweep,
+    )  # fmt: skip
+    play(sweep, drawn, Machine(nodes=(Node(name="n", cpus=4),)), folder, source="drawn")
+    tables = write_run(folder)
+    hardware = {"cpu_model": "Xeon 2.2 GHz", "num_cores": 4, "memory_gib": 15.6, "gpus": []}
+    return replace(tables, sweep=replace(tables.sweep, hardware=hardware, data="drawn"))
+
+
+def random_run(folder: Path) -> RunTables:
     """Return a random design of 20 knobs, of which no two configs differ in one alone."""
-    run = MadeRun(seed)
-    whole = {**BASELINE, **dict.fromkeys(MORE_KNOBS, 0)}
-    for name in MORE_KNOBS:
-        about = {"unit": "", "doc": f"what {name} does", "default": 0, "allowed": "an int >= 0"}
-        run.sweep["knobs"][name] = {"role": "systems", **about}
-    run.sweep |= {"baseline": whole, "fixed": {}, "search": f"Random({num_trials})"}
-    run.sweep["space"] |= dict.fromkeys(MORE_KNOBS, "choice(0, 1)")
-    run.sweep["space"] |= {"lr": "loguniform(0.001, 0.03)", "num_workers": "integers(0, 8)"}
-
-    def add(c: Config, **cells: object) -> None:
-        gain = math.prod(factor for name, factor in FASTER.items() if c[name])
-        run.add(c, **cells)  # type: ignore[arg-type]
-        row = run.rows[-1]
-        for column in [column for column in row if column.startswith(SPEED)]:
-            row[column] *= gain
-
-    add(whole)
-    for _ in range(num_trials):
-        drawn = {name: int(run.rng.integers(2)) for name in MORE_KNOBS}
-        drawn |= {"lr": float(10 ** run.rng.uniform(-3, -1.5)), "num_workers": 3}
-        drawn |= {"batch_size": int(run.rng.choice([500, 1000, 4000]))}
-        add({**whole, **drawn})
-    accurate = [row for row in run.rows if row["metrics.val_acc"] > 0.905]
-    best = max(accurate, key=lambda row: float(row[SPEED]))
-    fastest = {name: best[f"params.{name}"] for name in whole} | {"fanouts": (10, 25)}
-    for repeat in range(3):
-        for c in (fastest, whole):
-            add(c, stage="confirm", repeat=repeat)
-    return run
+    space = Wide(
+        lr=loguniform(1e-3, 0.03), batch_size=choice(500, 1000, 4000), num_workers=choice(0, 3),
+        **dict.fromkeys(MORE_KNOBS, choice(0, 1)),
+    )  # fmt: skip
+    return _played(folder, Drawn(), space=space, search=Random(60))
 
 
-def three_objectives() -> MadeRun:
-    run = products_run()
-    run.sweep["objectives"].append({"metric": "peak_rss_gib", "goal": "minimize"})
-    return run
-
-
-def many_failures() -> MadeRun:
+def many_failures(folder: Path) -> RunTables:
     """Return a run of which most trials failed, by three causes."""
-    run = MadeRun()
-    causes = ("out of memory: {} GiB asked for", "NaN loss after {} steps", "no space left")
-    for number in range(40):
-        c = config(num_workers=number % 9, batch_size=500 * (1 + number // 9))
-        if number % 4 == 0:
-            run.add(c)
-            continue
-        state = "infeasible" if number % 3 else "failed"
-        run.add(c, state=state, reason=causes[number % 3].format(number))
-    run.add(config())
-    for c, speed in ((config(batch_size=1500, num_workers=6), 21_000.0), (config(), 6100.0)):
-        run.add_runs(c, [speed, 1.01 * speed, 0.995 * speed], stage="confirm")
-    return run
+    space = Wide(num_workers=choice(*range(9)), batch_size=choice(500, 1000, 1500, 2000))
+    return _played(folder, Drawn(failing=True), space=space, search=Grid())
 
 
-RUNS = {
-    "grid": products_run,
+def factored_run(folder: Path) -> RunTables:
+    """Return the recorded sweep of the demo, replayed."""
+    here = Path(demo.__file__)
+    table = f"replay.table={here.parent / 'recorded'}"
+    done = run_main(here, "--executor", "replay", "--set", table, "--out", folder)
+    assert done.returncode == 0, done.stderr
+    return load_run(folder)
+
+
+RUNS: Mapping[str, Callable[[Path], RunTables]] = {
+    "grid": lambda _: load_run(NOTEBOOKS / "recorded/products_loader"),
     "random": random_run,
     "factored": factored_run,
-    "three objectives": three_objectives,
+    "three objectives": lambda _: load_run(NOTEBOOKS / "recorded/graph_memory"),
     "many failures": many_failures,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 
 import pytest
 
@@ -67,8 +68,10 @@ def test_a_knob_of_very_many_values_does_not_fill_the_page() -> None:
     assert any("an.effects(run) has them all" in note for note in section.notes)
 
 
-def test_knobs_of_a_random_design_have_effects_of_a_model_which_is_called_one() -> None:
-    view = view_of_run(random_run())
+def test_knobs_of_a_random_design_have_effects_of_a_model_which_is_called_one(
+    tmp_path: Path,
+) -> None:
+    view = View(tables=random_run(tmp_path / "run"))
     section = effects_of(view)
     rows = {row[0].text: row for row in section.table.rows if row[2].text == "samples_per_s"}
     assert {*MORE_KNOBS, "batch_size"} <= set(rows)
