@@ -92,7 +92,7 @@ QUESTIONS = {
     "what each knob brings": r"knob\s+change\s+of\s+effect",
     "what it cost": r"the trials took\s+\d",
     "what next": r"Next\. \w",
-    "more accuracy": r"most accuracy[\w, ]*\s\S+=",
+    "more accuracy": r"most accuracy[\w, ]*\s(\S+=|the baseline's)",
     "less memory": r"(least memory|recommended|baseline)[\w, ]*\s+",
     "what failed and why": r"trials (\d+ trials, each|.*; most often: \w)",
     "is it my data": r"data (products-synthetic|drawn)",
