@@ -256,6 +256,7 @@ runpy.run_module("trainables.lenet", run_name="__main__", alter_sys=True)
 """
 
 
+@pytest.mark.slow
 def test_trainables_run_without_ray_and_mlflow(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(NEITHER_INSTALLED)
     done = python(

@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 WARM = [("tuned", ("torch",)), ("default", ("torch",))]
 """Fork servers of the shared executors: one that a test starts would seem to be left behind."""
 
+BOTH = pytest.mark.parametrize(
+    "executor", ["inline", pytest.param("ray", marks=pytest.mark.slow)], indirect=True
+)
+"""Mark of tests that take long on Ray, of what its contract in ``test_contract.py`` leaves out."""
+
 HERE = Path(__file__).parent
 WORKLOAD = HERE / "workload.py"
 

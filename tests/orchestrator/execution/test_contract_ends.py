@@ -18,7 +18,9 @@ from orchestrator.kernel.executor import Executor, TimeBudget
 from orchestrator.trial import Isolation, Report, Trial, TrialState
 from tests.conftest import ROOT
 from tests.leaks import guarding
-from tests.orchestrator.execution.conftest import LaunchOf, Recorder, make_launch
+from tests.orchestrator.execution.conftest import BOTH, LaunchOf, Recorder, make_launch
+
+pytestmark = BOTH
 
 SPAWNED = "import time; time.sleep(600)"
 """Code of the process that a trial with ``act="spawn"`` starts."""

@@ -13,7 +13,9 @@ from orchestrator.kernel.executor import Executor
 from orchestrator.trial import TrialState
 from tests.conftest import ROOT
 from tests.leaks import alive_after, guarding
-from tests.orchestrator.execution.conftest import Recorder, make_launch
+from tests.orchestrator.execution.conftest import BOTH, Recorder, make_launch
+
+pytestmark = BOTH
 
 TRIALS: dict[str, dict[str, Any]] = {
     "four": {"act": "ranks", "ranks": 4},

@@ -18,15 +18,12 @@ from orchestrator.measurement.time_slices import SLICE_S
 from orchestrator.trial import Stage, TrialState
 from tests.conftest import ROOT
 from tests.leaks import guarding
-from tests.orchestrator.execution.conftest import Recorder
+from tests.orchestrator.execution.conftest import BOTH, Recorder
 from tests.orchestrator.execution.greedy import Config, demand
 from tests.orchestrator.execution.supervised import launch_of
 
 Interleaved = Callable[..., Launch]
 
-BOTH = pytest.mark.parametrize(
-    "executor", ["inline", pytest.param("ray", marks=pytest.mark.slow)], indirect=True
-)
 INLINE = pytest.mark.parametrize("executor", ["inline"], indirect=True)
 """For what the executors share, the slices: figures and ends, which each hands on, are of both."""
 

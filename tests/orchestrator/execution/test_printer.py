@@ -61,6 +61,7 @@ def test_a_failure_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.splitlines()[out.splitlines().index("ValueError: told to") + 1].startswith("failed")
 
 
+@pytest.mark.slow
 def test_each_logged_step_is_seen_when_it_is_taken(start_cli: StartCli) -> None:
     options = "--data digits --epochs 400 --log-every 1 --data-path resident"
     training = start_cli(*options.split(), module="trainables.lenet")

@@ -160,10 +160,14 @@ def test_naming_the_search_does_not_import_optuna(repository: Path) -> None:
 # -- earlier runs
 
 
-LEARNERS = [sampler for sampler in Sampler if Optuna(sampler=sampler).warm_starts]
+LEARNERS = pytest.mark.parametrize(
+    "sampler",
+    [Sampler.TPE, Sampler.NSGA2, pytest.param(Sampler.GP, marks=pytest.mark.slow)],
+    ids=str,
+)
 
 
-@pytest.mark.parametrize("sampler", LEARNERS, ids=str)
+@LEARNERS
 def test_earlier_results_are_told_first_and_their_best_asked_for_after_the_baseline(
     sampler: Sampler,
 ) -> None:
@@ -227,7 +231,7 @@ ONE_IN_A_THOUSAND = Config(
 )
 
 
-@pytest.mark.parametrize("sampler", LEARNERS, ids=str)
+@LEARNERS
 def test_each_learns_both_directions_and_beats_random_draws(sampler: Sampler) -> None:
     """Were a direction wrong, the sampler would go the other way and be worse than random."""
     trials, seeds = (25, 1) if sampler is Sampler.GP else (60, 4)

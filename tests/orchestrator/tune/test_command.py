@@ -73,40 +73,13 @@ def test_workers_are_found_confirmed_and_written_into_script(tmp_path: Path, sam
     compile(written, "train.py", "exec")
 
 
-STREAM = """
-import torch
-from torch.utils.data import DataLoader, IterableDataset
-
-
-class Stream(IterableDataset):
-    def __iter__(self):
-        return iter([torch.ones(4)] * 99)
-
-
-weight = torch.ones(4, requires_grad=True)
-optimizer = torch.optim.SGD([weight], lr=0.1)
-for x in DataLoader(Stream(), batch_size=4):
-    (x * weight).sum().backward()
-    optimizer.step()
-"""
-
-
-@pytest.mark.parametrize(
-    ("script", "message"),
-    [
-        ("print('no loader')", "ended without three optimizer steps on batches of a torch"),
-        ("raise ValueError('mine')", "ValueError: mine"),
-        (STREAM, "IterableDataset"),
-    ],
-    ids=["no loader", "an error", "a stream"],
-)
-def test_script_that_does_not_fit_is_one_message(tmp_path: Path, script: str, message: str) -> None:
-    (tmp_path / "train.py").write_text(script)
+def test_script_that_does_not_fit_is_one_message(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("raise ValueError('mine')")
 
     done = tune(tmp_path, "--seconds=10", "train.py", "99")
 
     assert done.returncode == 2, done.stdout
-    assert message in done.stderr
+    assert "ValueError: mine" in done.stderr
     assert "orchestrator" not in done.stderr.partition("its last lines")[0].partition("\n")[2]
 
 

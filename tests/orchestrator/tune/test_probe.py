@@ -148,6 +148,31 @@ def test_a_loader_without_a_batch_size_gets_no_other_one(probed: Probed, argumen
     assert "no batch size" in probed(loop=loop, sizes=[3]).error
 
 
+STREAM = f"""\
+from torch.utils.data import IterableDataset
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter([torch.ones(1)] * 99)
+
+
+for x in DataLoader(Stream(), batch_size=4):
+{STEP.replace("        ", "    ")}"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "error"),
+    [
+        ("pass", "ended without three optimizer steps on batches of a torch"),
+        (STREAM, "IterableDataset"),
+    ],
+    ids=["no loader", "a stream"],
+)
+def test_a_script_that_does_not_fit_is_named(probed: Probed, loop: str, error: str) -> None:
+    assert error in probed(loop=loop).error
+
+
 def test_settings_that_do_not_run_are_left_out_with_their_reason(probed: Probed) -> None:
     found = probed(in_main=True)
 
