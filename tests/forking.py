@@ -22,7 +22,7 @@ from unittest.mock import patch
 from tests import zygote
 
 PRELOADED = (
-    "torch", "pandas", "pyarrow.parquet", "scipy.special", "optuna", "rich.live",
+    "torch", "torch._dynamo", "pandas", "pyarrow.parquet", "scipy.special", "optuna", "rich.live",
 )  # fmt: skip
 """Libraries that are slow to import; none of the project's own modules, which tests may change."""
 

@@ -140,11 +140,15 @@ def test_other_batch_sizes_drop_the_last_one_too(probed: Probed) -> None:
 @pytest.mark.parametrize(
     "arguments", ["batch_size=None", "batch_sampler=[[i, i + 1] for i in range(0, 98, 2)]"]
 )
-def test_a_loader_without_a_batch_size_gets_no_other_one(probed: Probed, arguments: str) -> None:
+def test_a_loader_without_a_batch_size_is_tried_too(probed: Probed, arguments: str) -> None:
     loop = ONES.format(arguments).replace("(2, 3)", "(1, 2)")
 
     tried = {each.setting.num_workers for each in explored(probed(loop=loop)).told}
     assert tried == {0, 1, 2}
+
+
+def test_a_size_for_a_loader_without_one_is_an_error(probed: Probed) -> None:
+    loop = ONES.format("batch_size=None").replace("(2, 3)", "(1, 2)")
     assert "no batch size" in probed(loop=loop, sizes=[3]).error
 
 

@@ -48,7 +48,7 @@ SWEEP = Sweep(
               name="interfering"),
     question="Are co-located trials as fast as isolated ones?",
     space=Config(step_ms=choice(6.0, 4.0)),
-    epochs=8,  # a trial is longer than it takes to start another one beside it
+    epochs=5,  # a trial is longer than it takes to start another one beside it
     search=Grid(),
     rigor=Rigor(confirm=0, max_repeats=1, check_isolated=1),
     cores_per_trial=1,
