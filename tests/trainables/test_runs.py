@@ -151,6 +151,7 @@ print(after - before, torch.cuda.is_initialized())
 """
 
 
+@pytest.mark.slow
 def test_importing_them_starts_no_thread_and_touches_no_gpu() -> None:
     trainables = [case.trainable for case in CASES]
     assert all(trainable.warm for trainable in trainables)

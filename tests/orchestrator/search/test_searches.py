@@ -39,7 +39,7 @@ SPECS: dict[str, SearchSpec] = {
 QUICK = [name for name in SPECS if name != "gp"]
 
 
-@pytest.fixture(params=SPECS)
+@pytest.fixture(params=[*QUICK, pytest.param("gp", marks=pytest.mark.slow)])
 def spec(request: pytest.FixtureRequest) -> SearchSpec:
     return SPECS[request.param]
 

@@ -139,7 +139,7 @@ def test_without_the_analysis_the_parent_has_its_question(scribe: Scribe, uri: s
     assert data.metrics == {}
 
 
-@pytest.mark.parametrize("made", [factored_run, products_run])
+@pytest.mark.parametrize("made", [factored_run, pytest.param(products_run, marks=pytest.mark.slow)])
 def test_a_config_has_the_speed_of_the_answer_on_each_of_its_runs(
     made: Callable[[], MadeRun], tmp_path: Path
 ) -> None:

@@ -87,6 +87,7 @@ def scores(config: dict[str, Any]) -> None:
 CONFIG = {"model": {"lr": 0.1, "layers": [64, 64]}, "n": 3, "seed": None}
 
 
+@pytest.mark.slow
 def test_a_sweep_with_what_no_knob_can_be_runs(run_cli: RunCli, tmp_path: Path) -> None:
     """Lists, None, options with domains and odd names, in all files and pages."""
     (tmp_path / "odd.py").write_text(ODD)
