@@ -37,7 +37,7 @@ arguments         types of command-line arguments, and commands to type
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from orchestrator.data import DataFolders, DataHeaders, DataSet, PreparedData
+from orchestrator.data import DataFolders, DataSet, PreparedData
 from orchestrator.errors import DataError, KnobError, RunDirectoryError, SweepError, SweepFileError
 from orchestrator.execution.ray.functions import from_ray
 from orchestrator.kernel.search import SearchSpec
@@ -67,8 +67,8 @@ _LATE = {
 """Modules of names that are imported when they are asked for: ``Run`` takes torch."""
 
 __all__ = [
-    "NODE", "Asha", "Constraint", "DataError", "DataFolders", "DataHeaders", "DataSet", "Demand",
-    "Factored", "Grid", "Isolation", "KnobError", "Machine", "Node", "Objective", "Optuna",
+    "NODE", "Asha", "Constraint", "DataError", "DataFolders", "DataSet", "Demand", "Factored",
+    "Grid", "Isolation", "KnobError", "Machine", "Node", "Objective", "Optuna",
     "Phase", "PreparedData", "Published", "Random", "Rigor", "Run", "RunDirectoryError", "Sampler",
     "SearchSpec", "Stage", "Sweep", "SweepError", "SweepFileError", "Trainable", "__version__",
     "at_least", "at_most", "both", "choice", "fastest_within", "from_function", "from_optuna",

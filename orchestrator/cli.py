@@ -65,13 +65,10 @@ def main(arguments: Sequence[str]) -> int:
             arguments = [*rest, "--plan"] if word == "plan" else rest
         _require_file(arguments[0] if arguments else "")
         options = parse(arguments)
-        from orchestrator.driver.planning.of_record import print_plan_of_record
         from orchestrator.driver.planning.text import print_plan
         from orchestrator.driver.run import run
 
-        if not options.plan:
-            return run(options, list(arguments))
-        return 0 if print_plan_of_record(options) else print_plan(options)
+        return print_plan(options) if options.plan else run(options, list(arguments))
     except SweepError as error:
         sys.stderr.write(f"error: {bounded_lines(str(error))}\n")
         return EXIT_WRONG_REQUEST

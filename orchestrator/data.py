@@ -32,34 +32,20 @@ class DataFolders:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataHeaders:
-    """Content of a data set by its headers: known in milliseconds, nothing is converted.
+class PreparedData:
+    """Data set that is ready to be opened by any number of trials.
 
     Attributes:
         name: Value of ``data`` in every row of the trials table.
+        path: Folder of memory-mapped arrays, on this node.
+        fingerprint: Short hash that changes when the content does.
         facts: A few counts worth printing (nodes, edges, images, classes); may be empty.
     """
 
     name: str
-    facts: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PreparedData(DataHeaders):
-    """Data set that is ready to be opened by any number of trials.
-
-    Attributes:
-        path: Folder of memory-mapped arrays, on this node.
-        fingerprint: Short hash that changes when the content does.
-    """
-
     path: Path
     fingerprint: str
-
-
-def in_words(facts: Mapping[str, int]) -> str:
-    """Return counts as one line: ``7,650 nodes, 8 classes``."""
-    return ", ".join(f"{count:,} {name}" for name, count in facts.items())
+    facts: Mapping[str, int] = field(default_factory=dict)
 
 
 class DataSet(Protocol):
@@ -87,8 +73,8 @@ class DataSet(Protocol):
     def present(self, folders: DataFolders) -> bool:
         """Return True if it can be prepared without a download."""
 
-    def headers(self, folders: DataFolders) -> DataHeaders:
-        """Read the headers of a set that is present: names, shapes and counts.
+    def name_in(self, folders: DataFolders) -> str:
+        """Return the name that a set that is present has once it is prepared, by its headers.
 
         Raises:
             DataError: The set is absent, unreadable, or of another kind.

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from orchestrator.arguments import EXIT_WRONG_REQUEST, Parser, a_path, whole_number
-from orchestrator.data import DataFolders, find_data, in_words
+from orchestrator.data import DataFolders, find_data
 from orchestrator.errors import SweepError, nearest, refusing_os_errors
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.placement import cores_of_trial
@@ -182,7 +182,7 @@ def train_once(
     if data:
         dataset = find_data(trainable.data, data)
         prepared = dataset.prepare(folders, download=options.download)
-        counts = in_words(prepared.facts)
+        counts = ", ".join(f"{count:,} {name}" for name, count in prepared.facts.items())
         sys.stdout.write(f"data: {prepared.name}{counts and f' ({counts})'}\n")
     require_modules(trainable)
     values = values_of(config)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from orchestrator.data import DataSet
@@ -170,9 +169,7 @@ class Trainable(Generic[C]):
         """
         if self.times_itself and isinstance(space, Mapping):
             config_class, *configs = cast(Any, self.train).fitted(space, baseline)
-            fitted = copy.copy(self)
-            object.__setattr__(fitted, "config", config_class)
-            return (fitted, *configs)
+            return (replace(self, config=config_class), *configs)
         # None is no space and refused; it is not the space in which nothing varies.
         return self, space if space is None else self._as_config(space), self._as_config(baseline)
 
@@ -256,7 +253,7 @@ def _findings(trainable: Trainable[Any]) -> Iterator[tuple[str, str]]:
         if name in names[:number]:
             yield "reports", f"reports[{number}] names {shown(name)} a second time"
     for number, data in enumerate(trainable.data):
-        for name in ("name", "at", "present", "headers", "prepare"):
+        for name in ("name", "at", "present", "name_in", "prepare"):
             if isinstance(data, type) or not hasattr(data, name):
                 yield "data", f"data[{number}] = {shown(data)} is no data set with {name}"
                 break

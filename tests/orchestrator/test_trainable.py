@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.data import DataFolders, DataHeaders, PreparedData, find_data, is_path
+from orchestrator.data import DataFolders, PreparedData, find_data, is_path
 from orchestrator.errors import DataError, SweepFileError, collecting_problems
 from orchestrator.machine import Machine, Node, requires
 from orchestrator.measurement.run import Run
@@ -169,8 +169,8 @@ class Made:
     def present(self, folders: DataFolders) -> bool:
         return True
 
-    def headers(self, folders: DataFolders) -> DataHeaders:
-        return DataHeaders(name=self.name)
+    def name_in(self, folders: DataFolders) -> str:
+        return self.name
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
         assert not download

@@ -2,6 +2,5 @@
 
 plan: the stages that a run would make, their totals, and whether the budgets have room for them
 spending: what the trials of a run have taken; trials without room in its budgets do not run
-text: the plan as lines of text, printed
-of_record: the plan of a run by its record, where its sweep file may not run
+text: the plan as lines of text, printed; by the record where the sweep file may not run
 """

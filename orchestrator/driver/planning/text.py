@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from orchestrator.data import DataHeaders, in_words
 from orchestrator.driver.budgets import Amount, Budgets
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.planning.plan import Plan, Total, least, most, planned, require_room
 from orchestrator.driver.planning.spending import Spending
-from orchestrator.driver.record import Past, past_of
-from orchestrator.driver.request import Request, read_request
-from orchestrator.errors import refusing_os_errors
+from orchestrator.driver.record import Past, past_events, past_of
+from orchestrator.driver.request import read_request
+from orchestrator.errors import RunDirectoryError, refusing_os_errors
 from orchestrator.execution.placement import cap_note
 from orchestrator.formats import counted, duration, percent
-from orchestrator.kernel.events import Finished
+from orchestrator.kernel.events import Event, Finished
 from orchestrator.kernel.search import PlannedStage
 from orchestrator.search.grid import spacing
 from orchestrator.search.own import started
 from orchestrator.space.configs import domains_of, format_setting, knobs_of
+from orchestrator.storage.sweep_record import read_sweep
 from orchestrator.sweep.problem import search_problem
 from orchestrator.trial import TrialState
 
@@ -33,19 +33,22 @@ _NO_CLAIM = "no trials, so no speed-up will be claimed"
 
 def print_plan(given: Options) -> int:
     """Print what would run; return the exit code."""
+    if _print_plan_of_record(given):
+        return 0
     with refusing_os_errors():
         request = read_request(given)
-        dataset, folders, headers = request.dataset, request.folders, None
+        dataset, folders, data, name = request.dataset, request.folders, "", ""
         if dataset is not None and dataset.present(folders):
-            headers = dataset.headers(folders)
+            data = name = dataset.name_in(folders)
+        elif dataset is not None:
+            data = f"{dataset.name}, to be downloaded: not read yet"
     options, machine, sweep = request.options, request.here, request.sweep
     past = past_of(request, options.resume)
-    plan = planned(request, machine, headers.name if headers else "", past.configs)
+    plan = planned(request, machine, name, past.configs)
     if options.resume is None:
         require_room(plan, request.budgets)
     elif past.record is not None and not options.address:  # a cluster's cores are not known here
-        name = past.record.data if headers is None else headers.name
-        now = replace(past.record, cores_per_trial=plan.num_cores, data=name)
+        now = replace(past.record, cores_per_trial=plan.num_cores, data=name or past.record.data)
         past.require_same(now, "ground")
     notes = [
         request.data_note,
@@ -55,7 +58,7 @@ def print_plan(given: Options) -> int:
     ]
     lines = [
         *map(note, filter(None, notes)),
-        *plan_lines(plan, _data_line(request, headers), request.budgets),
+        *plan_lines(plan, data, request.budgets),
     ]
     if past.events:
         last_at = past.events[-1].at
@@ -69,25 +72,47 @@ def print_plan(given: Options) -> int:
     return 0
 
 
-def _data_line(request: Request, headers: DataHeaders | None) -> str:
-    """Return the data set in words: what its headers contain, or that they were not read."""
-    if request.dataset is None:
-        return ""
-    if headers is None:
-        return f"{request.dataset.name}, to be downloaded: not read yet"
-    counts = in_words(headers.facts)
-    read = f" ({counts}, by its headers; nothing is converted yet)" if counts else ""
-    return f"{headers.name}{read}"
+def _print_plan_of_record(given: Options) -> bool:
+    """Print the plan of a run whose sweep file may not run, by its record; else return False.
+
+    Raises:
+        RunDirectoryError: More than the record is needed.
+    """
+    if given.resume is None or given.sweep_file is not None:
+        return False
+    record = read_sweep(given.resume)
+    try:
+        record.own_file("name the file to plan more trials")
+    except RunDirectoryError as error:
+        if given.trials is not None:
+            raise
+        why = error.message
+    else:
+        return False
+    lines = labelled({
+        "sweep": [record.question, f"{record.trainable}, {counted(record.budget.epochs, 'epoch')}"],
+        "varied": [f"{n}: {text} [{record.knobs[n].role}]" for n, text in record.space.items()],
+        "search": [record.search],
+        "in all": ["no known end" if (num := record.num_planned) is None else f"{num:,} trials"],
+        "done": [_done(past_events(given.resume))],
+    })  # fmt: skip
+    sys.stdout.write("\n".join([note(f"{why}; this is the record alone"), *lines]) + "\n")
+    return True
 
 
 def lines_of_the_past(past: Past, spent: Amount, budgets: Budgets) -> list[str]:
     """Return the lines of what is done, what was ``spent``, and its shares of today's budgets."""
-    results = {e.trial_id: e.result.state for e in past.events if isinstance(e, Finished)}
-    states = Counter(results.values())
+    shares = (f"{percent(share)} of {words}" for share, words in budgets.shares(spent))
+    return labelled({"done": [_done(past.events)], "spent": [str(spent), *shares]})
+
+
+def _done(events: Sequence[Event]) -> str:
+    """Return how many trials have ended, in words."""
+    ended = {each.trial_id: each.result.state for each in events if isinstance(each, Finished)}
+    states = Counter(ended.values())
     done = counted(states.total() - states.get(TrialState.NOT_RUN, 0), "trial")
     in_states = ", ".join(f"{num} {state.replace('_', ' ')}" for state, num in states.items())
-    shares = (f"{percent(share)} of {words}" for share, words in budgets.shares(spent))
-    return labelled({"done": [f"{done}: {in_states}".rstrip(": ")], "spent": [str(spent), *shares]})
+    return f"{done}: {in_states}" if states else "none"
 
 
 # -- the plan as lines
@@ -106,7 +131,8 @@ def plan_lines(plan: Plan, data: str = "", budgets: Budgets | None = None) -> li
         "varied": _varied(plan),
         **_search(plan),
         "stopping": _stopping(plan),
-        **_around(plan),
+        **_stages(plan, plan.around),
+        **({} if plan.confirm else {"confirm": [_NO_CLAIM]}),
         "cores": _cores(plan),
         "time": [_time(plan)],
         "budget": _budget(plan, budgets or Budgets()),
@@ -161,12 +187,6 @@ def _of_grid(plan: Plan) -> Iterator[str]:
         shares = dict.fromkeys(percent(share, digits=int(share < 0.1)) for share in both)
         grid = counted(num_configs, "config")
         yield f"about {' to '.join(shares)} of the core-time of the grid of {grid}"
-
-
-def _around(plan: Plan) -> dict[str, list[str]]:
-    """Return the lines of the phases around the search, by their words."""
-    lines = _stages(plan, plan.around)
-    return lines if plan.confirm else lines | {"confirm": [_NO_CLAIM]}
 
 
 def _stages(plan: Plan, stages: Sequence[PlannedStage]) -> dict[str, list[str]]:

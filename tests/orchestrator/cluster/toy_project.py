@@ -15,7 +15,7 @@ import torch
 import yaml
 
 from orchestrator import Demand, Trainable, both, knobs, maximize, systems
-from orchestrator.data import DataHeaders, PreparedData
+from orchestrator.data import PreparedData
 from orchestrator.errors import DataError
 
 SETTINGS = yaml.safe_load(Path(__file__).with_name("settings.yaml").read_text())
@@ -30,8 +30,8 @@ class Numbers:
     def present(self, folders):
         return (folders.root / "numbers.txt").is_file()
 
-    def headers(self, folders):
-        return DataHeaders(name=self.name)
+    def name_in(self, folders):
+        return self.name
 
     def prepare(self, folders, *, download=False):
         if not self.present(folders):

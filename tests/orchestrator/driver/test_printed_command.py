@@ -41,7 +41,7 @@ from typing import Literal
 from orchestrator import (
     Rigor, Sweep, Trainable, both, choice, knobs, learning, loguniform, maximize, systems,
 )
-from orchestrator.data import DataHeaders, PreparedData
+from orchestrator.data import PreparedData
 from orchestrator.search import Factored, Grid, Optuna, Random
 
 
@@ -75,8 +75,8 @@ class Words:
     def present(self, folders):
         return self.embedded or self._source(folders).is_file()
 
-    def headers(self, folders):
-        return DataHeaders(name=self.name)
+    def name_in(self, folders):
+        return self.name
 
     def prepare(self, folders, *, download=False):
         text = self.name if self.embedded else self._source(folders).read_text()

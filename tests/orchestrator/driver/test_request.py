@@ -162,10 +162,7 @@ def test_a_plan_calls_the_data_what_it_is_and_converts_nothing(
     (tmp_path / "trains.py").write_text(TRAINS.format(name="graphsage", config="SageConfig"))
     done = run_main("trains.py", "--plan", "--data-root", test_data / "ogb")
     assert done.returncode == 0, done.stderr
-    assert (
-        "data        ogbn-products-like-7650-nodes (7,650 nodes, 119,081 edges, 745 features, "
-        "by its headers; nothing is converted yet)\n"
-    ) in done.stdout
+    assert "data        ogbn-products-like-7650-nodes\n" in done.stdout
     assert not (tmp_path / "cache").exists()
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from orchestrator.data import DataFolders, DataHeaders, PreparedData
+from orchestrator.data import DataFolders, PreparedData
 from orchestrator.errors import DataError
 from trainables.data.formats.arrays import Array
 from trainables.data.formats.conversion import Conversion
@@ -44,9 +44,9 @@ class Digits:
         """Return True: the set comes with scikit-learn."""
         return True
 
-    def headers(self, folders: DataFolders) -> DataHeaders:
-        """Return its name: there is nothing to read. See :class:`orchestrator.data.DataSet`."""
-        return DataHeaders(name=self.name)
+    def name_in(self, folders: DataFolders) -> str:
+        """Return its name. See :class:`orchestrator.data.DataSet`."""
+        return self.name
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
         """Scale it once. See :class:`orchestrator.data.DataSet`."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from orchestrator.data import DataFolders, DataHeaders, DataSet, PreparedData
+from orchestrator.data import DataFolders, DataSet, PreparedData
 from orchestrator.errors import DataError
 from trainables.data.formats.array_writer import ArrayWriter
 from trainables.data.formats.arrays import Array, map_array, release
@@ -105,11 +105,10 @@ class Mag240m:
         """Return True if it can be prepared without a download."""
         return self._source(folders).is_dir()
 
-    def headers(self, folders: DataFolders) -> DataHeaders:
-        """Read its arrays' shapes. See :class:`orchestrator.data.DataSet`."""
-        counts = shape_counts(self._existing(folders))
-        facts = {"papers": counts["papers"], "citations": counts["citations"]}
-        return DataHeaders(name=_name_of(self._existing(folders), counts), facts=facts)
+    def name_in(self, folders: DataFolders) -> str:
+        """Return its name. See :class:`orchestrator.data.DataSet`."""
+        source = self._existing(folders)
+        return _name_of(source, shape_counts(source))
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
         """Check it and converts it once. See :class:`orchestrator.data.DataSet`."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from orchestrator.data import DataFolders, DataHeaders, PreparedData
+from orchestrator.data import DataFolders, PreparedData
 from orchestrator.errors import DataError
 from trainables.data.formats.conversion import Conversion, path_key, signature_of
 from trainables.data.formats.downloads import arriving
@@ -63,11 +63,9 @@ class Mnist:
         """Return True if it can be prepared without a download."""
         return self._source(folders).is_dir()
 
-    def headers(self, folders: DataFolders) -> DataHeaders:
-        """Read the headers of its files. See :class:`orchestrator.data.DataSet`."""
-        files = self._files(folders)
-        facts = {"train": files.num_train, "test": files.num_test}
-        return DataHeaders(name=_name_of(files), facts=facts)
+    def name_in(self, folders: DataFolders) -> str:
+        """Return its name. See :class:`orchestrator.data.DataSet`."""
+        return _name_of(self._files(folders))
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
         """Check it and converts it once. See :class:`orchestrator.data.DataSet`."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from orchestrator.data import DataFolders, DataHeaders, DataSet, PreparedData
+from orchestrator.data import DataFolders, DataSet, PreparedData
 from orchestrator.errors import DataError
 from trainables.data.formats.arrays import Array
 from trainables.data.formats.checks import lines
@@ -87,13 +87,9 @@ class OgbHetero:
         """Return True if it can be prepared without a download."""
         return self._source(folders).is_dir()
 
-    def headers(self, folders: DataFolders) -> DataHeaders:
-        """Read its small files. See :class:`orchestrator.data.DataSet`."""
-        files = self._files(folders)
-        facts = {"nodes": sum(files.num_nodes.values()), "relations": len(files.triplets)}
-        if files.meta.num_classes:
-            facts["classes"] = files.meta.num_classes
-        return DataHeaders(name=_name_of(files), facts=facts)
+    def name_in(self, folders: DataFolders) -> str:
+        """Return its name. See :class:`orchestrator.data.DataSet`."""
+        return _name_of(self._files(folders))
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
         """Check it and converts it once. See :class:`orchestrator.data.DataSet`."""

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from orchestrator.data import DataFolders, DataHeaders, PreparedData
+from orchestrator.data import DataFolders, PreparedData
 from orchestrator.errors import DataError
 from trainables.data.formats.conversion import Conversion, path_key, signature_of
 from trainables.data.formats.graph_store import KIND
@@ -73,15 +73,9 @@ class OgbGraph:
         """Return True if it can be prepared without a download."""
         return self._source(folders).is_dir()
 
-    def headers(self, folders: DataFolders) -> DataHeaders:
-        """Read its small files. See :class:`orchestrator.data.DataSet`."""
-        files = self._files(folders)
-        facts = {"nodes": files.num_nodes, "edges": files.num_edges}
-        if files.splits:
-            facts["features"] = files.num_features
-        if files.meta.num_classes and files.splits:
-            facts["classes"] = files.meta.num_classes
-        return DataHeaders(name=_name_of(files), facts=facts)
+    def name_in(self, folders: DataFolders) -> str:
+        """Return its name. See :class:`orchestrator.data.DataSet`."""
+        return _name_of(self._files(folders))
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
         """Check it and converts it once. See :class:`orchestrator.data.DataSet`."""

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
-from orchestrator.data import DataFolders, DataHeaders
+from orchestrator.data import DataFolders
 from orchestrator.errors import DataError
 
 
@@ -54,6 +54,6 @@ class GeneratedSet:
         """Return True: the set is generated."""
         return True
 
-    def headers(self, folders: DataFolders) -> DataHeaders:
-        """Return its name: there is nothing to read. See :class:`orchestrator.data.DataSet`."""
-        return DataHeaders(name=self.name)
+    def name_in(self, folders: DataFolders) -> str:
+        """Return its name. See :class:`orchestrator.data.DataSet`."""
+        return self.name

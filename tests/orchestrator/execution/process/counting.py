@@ -8,7 +8,6 @@ from threadpoolctl import threadpool_info
 
 from orchestrator import (
     DataFolders,
-    DataHeaders,
     PreparedData,
     Sweep,
     Trainable,
@@ -34,8 +33,8 @@ class Words:
     def present(self, folders: DataFolders) -> bool:
         return (folders.root / "words.txt").exists()
 
-    def headers(self, folders: DataFolders) -> DataHeaders:
-        return DataHeaders(name=self.name)
+    def name_in(self, folders: DataFolders) -> str:
+        return self.name
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
         text = (folders.root / "words.txt").read_text()

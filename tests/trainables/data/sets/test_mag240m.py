@@ -157,7 +157,7 @@ def test_a_folder_in_the_layout(broken: Path, folders: DataFolders) -> None:
     before = state(folders.root)
     data = by_path.prepare(folders)
     assert data.name.startswith("mag240m-like-")
-    assert data.name == by_path.headers(folders).name
+    assert data.name == by_path.name_in(folders)
     assert state(folders.root) == before
     assert MAG240M.prepare(folders) == data
 

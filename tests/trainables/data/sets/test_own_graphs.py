@@ -94,7 +94,7 @@ def test_of_several_splits_one_is_named(shop: Path, folders: DataFolders) -> Non
     for number, name in enumerate(("train", "valid", "test")):
         pack(shop / f"split/time/{name}.csv.gz", str((4, 0, 1)[number]))
     with pytest.raises(DataError, match="has several splits: random, time") as refused:
-        OGBN_PRODUCTS.at(str(shop)).headers(folders)
+        OGBN_PRODUCTS.at(str(shop)).name_in(folders)
     assert f"--data {shop}@random" in refused.value.hint
     timed = find_data([OGBN_PRODUCTS], f"{shop}@time")
     store = GraphStore.open(timed.prepare(folders).path)
@@ -116,7 +116,7 @@ def test_a_description_of_something_else_is_refused(
 ) -> None:
     with_meta(shop, **meta)
     with pytest.raises(DataError) as refused:
-        OGBN_PRODUCTS.at(str(shop)).headers(folders)
+        OGBN_PRODUCTS.at(str(shop)).name_in(folders)
     assert message in str(refused.value)
 
 
@@ -132,7 +132,7 @@ def test_a_classifier_says_what_it_lacks_and_who_needs_none(
 ) -> None:
     (shop / lacking).rename(shop / "elsewhere")
     with pytest.raises(DataError, match=f"{lacking} is missing") as refused:
-        OGBN_PRODUCTS.at(str(shop)).headers(folders)
+        OGBN_PRODUCTS.at(str(shop)).name_in(folders)
     assert "node_embedding needs edges alone" in refused.value.hint
     store = store_of(OGBN_PRODUCTS_EDGES.at(str(shop)), folders)
     assert (store.num_nodes, store.num_features, store.num_classes) == (5, 0, 0)
@@ -184,7 +184,8 @@ def public(folder: Path, train: int) -> Path:
 def test_ogbn_products_is_known_by_its_counts_wherever_it_is(
     tmp_path: Path, folders: DataFolders
 ) -> None:
-    headers = OGBN_PRODUCTS.at(str(public(tmp_path / "shop", 196_615))).headers(folders)
-    assert (headers.name, headers.facts["classes"]) == ("ogbn-products", 47)
-    other = OGBN_PRODUCTS.at(str(public(tmp_path / "ogbn_products", 196_614))).headers(folders)
-    assert other.name == "ogbn-products-like-2449029-nodes", "another split is another question"
+    graph = OGBN_PRODUCTS.at(str(public(tmp_path / "shop", 196_615)))
+    assert graph.name_in(folders) == "ogbn-products"
+    assert graph._files(folders).meta.num_classes == 47
+    other = OGBN_PRODUCTS.at(str(public(tmp_path / "ogbn_products", 196_614))).name_in(folders)
+    assert other == "ogbn-products-like-2449029-nodes", "another split is another question"

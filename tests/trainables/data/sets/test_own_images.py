@@ -50,7 +50,7 @@ def emnist(tmp_path: Path) -> Path:
 def test_one_of_several_sets_is_named(emnist: Path, folders: DataFolders, given: str) -> None:
     data = MNIST.at(str(emnist.parents[1] / given))
     prepared = data.prepare(folders)
-    assert data.headers(folders).name == prepared.name == "emnist-letters"
+    assert data.name_in(folders) == prepared.name == "emnist-letters"
     images = ImageData.open(prepared.path)
     assert images.num_classes == 3
     assert images.train_labels[:4].tolist() == [0, 1, 2, 0], "numbered from 0"
@@ -58,10 +58,10 @@ def test_one_of_several_sets_is_named(emnist: Path, folders: DataFolders, given:
 
 def test_of_several_sets_all_are_listed(emnist: Path, folders: DataFolders) -> None:
     with pytest.raises(DataError, match="several sets of images: emnist-digits, emnist-l") as two:
-        MNIST.at(str(emnist)).headers(folders)
+        MNIST.at(str(emnist)).name_in(folders)
     assert two.value.hint == f"name one: --data {emnist}@digits"
     with pytest.raises(DataError, match="no images 'leters'; did you mean 'letters'"):
-        MNIST.at(f"{emnist}@leters").headers(folders)
+        MNIST.at(f"{emnist}@leters").name_in(folders)
 
 
 def test_mnist_s_size_alone_is_not_mnist(
@@ -69,12 +69,12 @@ def test_mnist_s_size_alone_is_not_mnist(
 ) -> None:
     """As many images, one label of them another: Fashion-MNIST's differ in all."""
     folder = copied(test_data / "mnist" / "MNIST" / "raw", tmp_path / "fashion" / "MNIST" / "raw")
-    assert MNIST.at(str(folder)).headers(folders).name == "mnist"
+    assert MNIST.at(str(folder)).name_in(folders) == "mnist"
     packed = folder / "train-labels-idx1-ubyte.gz"
     content = bytearray(gzip.decompress(packed.read_bytes()))
     content[-1] = (content[-1] + 1) % 10
     packed.write_bytes(gzip.compress(bytes(content)))
-    assert MNIST.at(str(folder)).headers(folders).name == "fashion"
+    assert MNIST.at(str(folder)).name_in(folders) == "fashion"
 
 
 @pytest.mark.parametrize(
