@@ -5,7 +5,6 @@ options         the options of the command line, each declared once
 request         options with their sweep and data, checked before anything starts
 warm            results of earlier runs that a search receives first
 run             the run from top to bottom, and its exit code
-machine_load    the load of other processes while a run is prepared
 trackers        what follows a run: console, MLflow, outputs; its report and last lines
 signals         the first and the second Ctrl-C or SIGTERM
 assembly        the parts of a run: executor, factory of trials, search

@@ -20,7 +20,7 @@ from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import RunDirectoryError
 from orchestrator.formats import counted
-from orchestrator.kernel.events import Continued, Event, Finished, Opened
+from orchestrator.kernel.events import Continued, Event, Finished
 from orchestrator.kernel.journal import read_journal
 from orchestrator.kernel.search import Search
 from orchestrator.metric_table import OF_THE_TARGET
@@ -49,7 +49,6 @@ def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
         trainable=sweep.trainable.name,
         objectives=tuple(sweep.objectives),
         rule=selection_rule(sweep),
-        costs=tuple(sweep.costs),
         target=sweep.aim if timed or sweep.target is not None else None,
         prices=dict(sweep.prices),
         knobs={name: _knob_record(sweep, name) for name in knobs_of(sweep.trainable.config)},
@@ -161,7 +160,7 @@ class Past:
     Attributes:
         run_dir: The run directory.
         events: Their events; none if nothing was journalled.
-        record: The record with which the run was started, or None.
+        record: Their record, or None.
         trials: Configs to which the search is extended now, or None.
     """
 
@@ -252,24 +251,22 @@ def past_of(request: Request, run_dir: Path | None) -> Past:
     """Return the earlier processes of a request's run, checked; none where there is no run.
 
     Raises:
-        RunDirectoryError: As for :func:`read_past` and :meth:`Past.extension`.
+        RunDirectoryError: The run is of another question, or as for :func:`past_events` and
+            :meth:`Past.extension`.
     """
     if run_dir is None:
         return Past(run_dir=Path())
-    past = read_past(run_dir, question_record(request.sweep, request.file))
+    events = past_events(run_dir)
+    past = Past(run_dir=run_dir, events=events, record=request.before if events else None)
+    past.require_same(question_record(request.sweep, request.file), "question")
     return replace(past, trials=past.extension(request.trials, request.sweep))
 
 
-def read_past(run_dir: Path, now: SweepRecord) -> Past:
-    """Return the earlier processes of a run; none of one that has not begun.
-
-    Args:
-        run_dir: The run directory.
-        now: The sweep's question.
+def past_events(run_dir: Path) -> list[Event]:
+    """Return the events of a run; none if it has not begun.
 
     Raises:
-        RunDirectoryError: The journal does not begin with a sweep, or with another question, or
-            it lacks the end of a trial that the table has.
+        RunDirectoryError: The journal lacks the end of a trial that the table has.
     """
     journal = run_dir / RunFile.JOURNAL
     events = list(read_journal(journal)) if journal.exists() else []
@@ -281,13 +278,4 @@ def read_past(run_dir: Path, now: SweepRecord) -> Past:
             f"{what}, such as {min(lacking)}",
             "restore it, or start a new run",
         )
-    if not events:
-        return Past(run_dir=run_dir)
-    if not isinstance(events[0], Opened):
-        raise RunDirectoryError(
-            f"--resume {run_dir}: its journal does not begin with the sweep", "start a new run"
-        )
-    record = SweepRecord.from_json(events[0].sweep, f"--resume {run_dir}: its journal")
-    past = Past(run_dir=run_dir, events=events, record=record)
-    past.require_same(now, "question")
-    return past
+    return events

@@ -16,7 +16,6 @@ from pathlib import Path
 from orchestrator.arguments import typed
 from orchestrator.driver import signals
 from orchestrator.driver.assembly import make_executor, make_factory, make_loop, require_nodes
-from orchestrator.driver.machine_load import MachineLoad
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.planning.plan import num_rows, planned, require_room
 from orchestrator.driver.planning.spending import Spending
@@ -38,7 +37,7 @@ from orchestrator.kernel.loop import ControlLoop
 from orchestrator.replay.setup import replay_line
 from orchestrator.storage.files import RunDirectory
 from orchestrator.storage.runs import DEFAULT_RUNS
-from orchestrator.system.private_folder import private_folder
+from orchestrator.system.disk import private_folder
 from orchestrator.texts import bounded_lines
 from orchestrator.tracking.trackers import Trackers
 from orchestrator.trial import TrialState
@@ -102,7 +101,6 @@ class _Prepared:
     """
 
     def __init__(self, options: Options, command_line: Sequence[str], stack: ExitStack) -> None:
-        load = MachineLoad()
         self.request = request = read_request(options)
         is_here = not request.options.address
         runs = DEFAULT_RUNS / request.file.stem
@@ -140,7 +138,6 @@ class _Prepared:
         self.factory = replace(factory, time_budget=lambda: spending.time_budget)
         if is_here:  # on a cluster the run directory may be on this node alone
             self.factory = replace(self.factory, paused_dir=self.directory.paused)
-        self.load = load if is_here and request.replay is None else None
 
     def how_to_resume(self) -> str:
         if not self.directory.has_begun:
@@ -199,8 +196,6 @@ def _run_trials(parts: _Prepared) -> int:
     # Not within: a journal that lacks its first line gets no other, and no tables.
     loop.open(parts.record.to_json(), past=past.events, notes=notes, trials=past.trials)
     try:
-        if parts.load is not None and (busy := parts.load.busy_note()):
-            console.note(busy)
 
         def interrupt() -> None:
             loop.interrupt()

@@ -22,10 +22,8 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
 
-import psutil
-
 from orchestrator.locations import named_path
-from orchestrator.system.private_folder import open_lock
+from orchestrator.system.disk import open_lock
 
 NODE, QUEUE = "node.lock", "queue.lock"
 """Locks besides the cores' locks: for the whole node, and for those that wait, each of which locks
@@ -34,8 +32,6 @@ _FLOCK: Final = "hhqqi4x"
 """``struct flock`` of ``fcntl(2)``: kind, origin, start, length, process."""
 _VARIABLE = "SWEEP_LEASES"
 _PROC_LOCKS = Path("/proc/locks")
-_LAYERED: Final = ("overlay", "fuse.fuse-overlayfs", "aufs")
-"""File systems that container runtimes put the root on: an image with a layer to write to."""
 
 
 def core_lock(core: int) -> str:
@@ -54,44 +50,17 @@ def lock_folder() -> Path:
     return (common if common.is_dir() else Path(tempfile.gettempdir())) / "sweep-cores"
 
 
-def is_private(folder: Path) -> bool:
-    """Return True if this is a container, and ``folder`` is in its own layer or in its memory."""
-    # A later mount on the same folder hides an earlier one.
-    types = {each.mountpoint: each.fstype for each in psutil.disk_partitions(all=True)}
-    if types.get("/") not in _LAYERED:
-        return False
-    place = folder.resolve()
-    mounted = next(str(each) for each in (place, *place.parents) if str(each) in types)
-    return types[mounted] in (*_LAYERED, "tmpfs")
-
-
 class CoreLocks:
     """Locks in one folder.
 
     Attributes:
         folder: It need not exist before :meth:`create_folder`.
-        refusal: Reason why locks in it protect from nothing, or empty.
     """
 
     def __init__(self, folder: Path | None = None, *, proc_locks: Path = _PROC_LOCKS) -> None:
-        """Use ``folder``, by default :func:`lock_folder`.
-
-        A container's own folder is refused, since sweeps in other containers on the same cores
-        lock elsewhere. A folder that the user has named is trusted.
-
-        Args:
-            folder: Named by the caller.
-            proc_locks: The kernel's list of locks.
-        """
-        is_named = folder is not None or bool(os.environ.get(_VARIABLE))
+        """Use ``folder``, by default :func:`lock_folder`, and the kernel's list of locks."""
         self.folder = folder or lock_folder()
         self._proc_locks = proc_locks
-        self.refusal = ""
-        if not is_named and is_private(self.folder):
-            self.refusal = (
-                f"{self.folder} is this container's own, so that others on the same cores are not "
-                f"seen; name a folder of the host in ${_VARIABLE}, or any where there are no others"
-            )
 
     def create_folder(self) -> None:
         """Create the folder, and let other users lock in it.

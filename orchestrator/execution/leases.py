@@ -102,9 +102,8 @@ class CoreLeases:
     ) -> Lease | None:
         """Wait for ``count`` cores; return None if they were not free in time.
 
-        On a node with fewer cores the lease has all of them. If leasing is not possible
-        (no permission to write the lock folder, or a folder that other containers do not see) the
-        lease is ``shared``, and its note gives the reason.
+        On a node with fewer cores the lease has all of them. Without permission to write the lock
+        folder the lease is ``shared``, and its note gives the reason.
 
         Args:
             count: Number of cores.
@@ -114,21 +113,17 @@ class CoreLeases:
                 that stops waiting leaves it. Default: lost with the call.
         """
         count, deadline = min(count, self.num_cores), time.monotonic() + timeout_s
-        reason = self._locks.refusal
-        granted = Isolation.SHARED if reason else isolation
         own = Place()
         try:
             self._locks.create_folder()
-            lease = self._wait(count, granted, deadline, place or own)
+            return self._wait(count, isolation, deadline, place or own)
         except OSError as error:
-            reason = reason or f"{error.strerror}: {error.filename or self._locks.folder}"
             # Nothing can be locked, so the lease has no locks: the trial runs all the same.
-            lease = Lease(cores=self._cores[:count], isolation=Isolation.SHARED)
+            reason = f"{error.strerror}: {error.filename or self._locks.folder}"
+            note = f"cores cannot be leased: {reason}" * (isolation is not Isolation.SHARED)
+            return Lease(cores=self._cores[:count], isolation=Isolation.SHARED, note=note)
         finally:
             own.leave()
-        if lease is not None and reason and isolation is not Isolation.SHARED:
-            lease.note = f"cores cannot be leased: {reason}"
-        return lease
 
     def num_others(self, lease: Lease) -> int | None:
         """Count cores of this node that others have leased now; None where that is not known.

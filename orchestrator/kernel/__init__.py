@@ -7,8 +7,7 @@ search: the base classes of a search and of its specification; proposals
 problem: what a search starts from; distinct configs that are known before anything has run
 executor: the base class of an executor; launches, and the conductor of one
 events: the events of a sweep, and their one codec
-journal: the append-only file that every event is written to first
-thinning: which reports of a trial are kept
+journal: the append-only file that every event is written to first; which reports are kept
 parts: inputs of the loop: the sweep's trials, a gate, folds; a user's tracker
 loop: the one control loop
 """

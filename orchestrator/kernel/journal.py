@@ -1,6 +1,7 @@
 """The journal: the append-only file that every fact of a sweep is written to first.
 
-One event a line; :mod:`orchestrator.kernel.events` has their kinds and their codec.
+One event a line; :mod:`orchestrator.kernel.events` has their kinds and their codec. Of a trial that
+reports all the time one report each half second is kept.
 """
 
 from __future__ import annotations
@@ -9,22 +10,20 @@ import errno
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 from zlib import crc32
 
-import msgspec
-
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel import events
-from orchestrator.kernel.events import DAMAGED, Event, decode, encode
-from orchestrator.kernel.thinning import Thinner
+from orchestrator.kernel.events import DAMAGED, Event, Reported, decode, encode
 from orchestrator.system.disk import sync
 from orchestrator.texts import bounded
-from orchestrator.trial import TrialState
+from orchestrator.trial import BlockRow
 
 GROUP_S: Final = 0.25
 """Least time between two syncs: ends of trials within it are synced together, s."""
@@ -37,6 +36,15 @@ LOOK_S: Final = 30.0
 
 _SYNCED: Final = (events.Opened, events.Resumed, events.Finished, events.Judged)
 """Events that are synced; those between them are, with the next one."""
+
+MOST_REPORTS: Final = 200
+"""First reports of a trial that are all kept."""
+EVERY_S: Final = 0.5
+"""Time of a trial of which the first report is kept, s; the first of each epoch is kept as well."""
+THINNED: Final = (
+    f"a trial reports all the time: after {MOST_REPORTS} reports one an epoch and one each "
+    f"{EVERY_S:g} s is kept"
+)
 
 _SHOWN: Final = 300
 """Characters of the reason that are shown."""
@@ -145,22 +153,19 @@ class Journal:
 
 
 def read_journal(path: Path) -> Iterator[Event]:
-    """Yield the events of a journal in order, its reports thinned; drop a torn last line.
+    """Yield the events of a journal in order; drop a torn last line.
 
     Raises:
         FileNotFoundError: There is no journal at ``path``.
         RunDirectoryError: It cannot be read, or a line of it that is whole is damaged; names
             the line.
     """
-    states: dict[str, TrialState | None] = {}
-    is_checked, thinner = False, Thinner()
+    is_checked = False
     with _opened(path) as file:
         for number, line in enumerate(_whole_lines(file), start=1):
             try:
                 is_checked = _check_line(line, number, needs=is_checked)
-                event = decoded(line, thinner)
-                if event is not None:
-                    _check(event, states)
+                event = decode(line)
             except DAMAGED as error:
                 why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
                 raise RunDirectoryError(
@@ -201,52 +206,6 @@ def _check_line(line: bytes, number: int, *, needs: bool) -> bool:
     return True
 
 
-class _Place(msgspec.Struct):
-    epoch: int
-    elapsed_s: float
-
-
-class _Reported(msgspec.Struct):
-    trial_id: str
-    report: _Place
-
-
-def decoded(line: bytes, thinner: Thinner) -> Event | None:
-    """Return the event on a line; None for a report that is not kept, and for an unknown kind.
-
-    Raises:
-        Exception: One of :data:`DAMAGED`: no run writes such a line.
-    """
-    if b'"event":"report"' in line[:_SHOWN]:
-        with suppress(msgspec.MsgspecError):  # a NaN among its figures
-            brief = msgspec.json.decode(line, type=_Reported)
-            if not thinner.keeps(brief.trial_id, brief.report.epoch, brief.report.elapsed_s):
-                return None
-    event = decode(line)
-    if isinstance(event, events.Started):
-        thinner.restart(event.trial_id)
-    return event
-
-
-def _check(event: Event, states: dict[str, TrialState | None]) -> None:
-    """Check an event against the states of the trials before it, and note its own.
-
-    Raises:
-        ValueError: Its trial was never asked for, or has ended before.
-    """
-    if isinstance(event, events.Asked):
-        states.setdefault(event.trial.id, None)
-    trial_id = (
-        event.trial.id if isinstance(event, events.Merged) else getattr(event, "trial_id", None)
-    )
-    if trial_id is not None and trial_id not in states:
-        raise ValueError(f"trial {trial_id!r} was never asked for")
-    if isinstance(event, events.Finished):
-        if states[event.trial_id] not in (None, TrialState.NOT_RUN):
-            raise ValueError(f"trial {event.trial_id!r} has ended before")
-        states[event.trial_id] = event.result.state
-
-
 def read_steps(path: Path) -> Iterator[Event]:
     """Yield the events of ``steps.jsonl`` in order; lines that are damaged are left out.
 
@@ -264,3 +223,41 @@ def _opened(path: Path) -> BinaryIO:
         return path.open("rb")
     except PermissionError as error:
         raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+# -- reports that are left out
+
+
+@dataclass
+class _Flow:
+    """The reports of a trial: their number, the last one kept, times of steps of those since."""
+
+    num: int = 0
+    epoch: int = 0
+    elapsed_s: float = 0.0
+    blocks: Sequence[BlockRow] = ()
+
+
+class Thinner:
+    """Decides which reports are kept; the same reports in the same order give the same."""
+
+    def __init__(self) -> None:
+        self._flows: defaultdict[str, _Flow] = defaultdict(_Flow)
+
+    def restart(self, trial_id: str) -> None:
+        """Begin anew: another process of the trial has started."""
+        self._flows.pop(trial_id, None)
+
+    def take(self, event: Reported) -> Reported | None:
+        """Take a report; return it, with the times of steps of those before, or None."""
+        report, flow = event.report, self._flows[event.trial_id]
+        flow.num += 1
+        blocks, since_s = (*flow.blocks, *report.blocks), report.elapsed_s - flow.elapsed_s
+        if flow.num > MOST_REPORTS and report.epoch == flow.epoch and 0 <= since_s < EVERY_S:
+            flow.blocks = blocks
+            return None
+        flow.epoch, flow.elapsed_s = report.epoch, report.elapsed_s
+        if not flow.blocks:
+            return event
+        flow.blocks = ()
+        return replace(event, report=replace(report, blocks=blocks))

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.errors import RunDirectoryError
-from orchestrator.kernel import events, thinning
+from orchestrator.kernel import events
 from orchestrator.kernel.events import Event
 from orchestrator.kernel.executor import Launch
-from orchestrator.kernel.journal import Journal
+from orchestrator.kernel.journal import THINNED, Journal, Thinner
 from orchestrator.kernel.parts import Fold, Gate, Trials
 from orchestrator.kernel.search import Pause, Proposal, Search
 from orchestrator.trial import Report, Trial, TrialResult, TrialState
@@ -72,7 +72,7 @@ class ControlLoop:
         self._asked: dict[str, Trial] = {}
         self._running: dict[str, Trial] = {}
         self._deaths = Counter[str]()
-        self._thinner = thinning.Thinner()
+        self._thinner = Thinner()
         self._to_run: list[Trial] = []
         self._merged: dict[str, list[Trial]] = defaultdict(list)
         self.interrupted = False
@@ -175,7 +175,7 @@ class ControlLoop:
         """Journal a trial's report; return True if the trial is to stop."""
         event = self._thinner.take(events.Reported(trial_id=trial.id, report=report))
         if event is None:
-            self.note(thinning.NOTE)
+            self.note(THINNED)
             return False
         return self.record(event)
 

@@ -7,7 +7,6 @@ lifeline: processes that end with their parent or trial, and leave signals to th
 allocators: environment variables of memory allocators
 gpus: GPUs by UUID
 mps: parts of a GPU for several processes at a time
-disk: what is on the disk for good: synced files and folders
-private_folder: files outside of run directories: private folders, and lock files for all users
+disk: files that are synced for good; private folders; lock files for all users
 streams: standard output that outlasts its reader, in UTF-8
 """

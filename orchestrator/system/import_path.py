@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
+from collections.abc import Iterable, Mapping
 from itertools import takewhile
 from pathlib import Path
-from types import ModuleType
 from typing import Final
 
 PROJECT: Final = Path(__file__).resolve().parents[2]
@@ -27,8 +24,6 @@ IMPORT_PATH: Final = "SWEEP_IMPORT_PATH"
 """Variable with the folders that a process imports from first."""
 
 _MARKS: Final = ("pyproject.toml", ".git")
-_BESIDE: Final = ("trainables", "sweeps", "analysis", "benchmarks", "tests")
-"""Folders next to ``orchestrator``, in an environment or in the checkout."""
 
 
 def root_of(file: Path) -> Path | None:
@@ -58,11 +53,9 @@ def make_importable(file: Path) -> None:
 def import_from(first: Iterable[str], last: Iterable[str] = ()) -> None:
     """Put folders on the import path: before and after all that is there but Python's own.
 
-    A folder of the user's is then found before one of the same name that lies next to
-    ``orchestrator``: Python would prefer a package with an ``__init__.py``, wherever it is.
+    A package of the user's is then found before one of the same name that lies next to
+    ``orchestrator``; it needs an ``__init__.py``, as Python prefers such packages.
     """
-    if not any(isinstance(finder, _InOrder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _InOrder())
     own = filter(_is_pythons, sys.path)
     sys.path[:] = list(dict.fromkeys([*own, *first, *sys.path, *last]))
 
@@ -92,23 +85,3 @@ def _is_pythons(folder: str) -> bool:
 
 def _is_installed(folder: str) -> bool:
     return bool(set(INSTALLED).intersection(Path(folder).parts))
-
-
-class _InOrder(MetaPathFinder):
-    """Finds folders without an ``__init__.py`` that come before ours on the import path."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Return the user's folder called ``fullname``; None where Python's own finders suffice."""
-        if fullname not in _BESIDE:
-            return None
-        for entry in map(Path, sys.path):
-            folder = entry / fullname
-            if entry.resolve() == PROJECT or (folder / "__init__.py").is_file():
-                return None
-            if folder.is_dir() and any(folder.rglob("*.py")):
-                spec = ModuleSpec(fullname, None, is_package=True)
-                spec.submodule_search_locations = [str(folder)]
-                return spec
-        return None

@@ -18,7 +18,7 @@ from orchestrator.data import DataFolders
 from orchestrator.driver import assembly, run, trackers
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.planning.spending import Spending
-from orchestrator.driver.record import read_past
+from orchestrator.driver.record import Past, past_events
 from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import SweepError
@@ -218,7 +218,7 @@ class MachineState:
         spending = Spending(request.budgets, case.plan, plays.now)
         parts = run._Prepared.__new__(run._Prepared)
         parts.request, parts.directory, parts.executor = request, directory, plays
-        parts.past, parts.load = read_past(run_dir, case.record), None
+        parts.past = Past(run_dir=run_dir, events=past_events(run_dir), record=case.record)
         parts.record, parts.spending = case.record, spending
         parts.factory = TrialFactory(
             sweep=case.sweep,

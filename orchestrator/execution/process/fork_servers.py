@@ -17,9 +17,9 @@ from typing import IO
 
 from orchestrator.execution.process.fork_client import READY
 from orchestrator.system.allocators import allocator_environment
+from orchestrator.system.disk import private_folder
 from orchestrator.system.import_path import IMPORT_PATH, environment_with, package_path
 from orchestrator.system.lifeline import MARK, end_marked
-from orchestrator.system.private_folder import private_folder
 
 
 @dataclass

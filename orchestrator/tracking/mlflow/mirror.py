@@ -13,9 +13,7 @@ from pathlib import Path
 
 from mlflow.entities import Run
 
-from orchestrator.kernel.events import Event
-from orchestrator.kernel.journal import decoded
-from orchestrator.kernel.thinning import Thinner
+from orchestrator.kernel.events import Event, decode
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TrialHistory
 from orchestrator.tracking.mlflow import content
@@ -47,7 +45,7 @@ class Mirror:
             experiment: Name of the experiment, or empty for the sweep's name.
         """
         self._run = MirroredRun(run_dir=run_dir)
-        self._offset, self._thinner = 0, Thinner()
+        self._offset = 0
         self._uri = uri
         self._experiment = experiment
         self._behind: set[str] = set()
@@ -117,7 +115,7 @@ class Mirror:
                 if not line.endswith(b"\n"):
                     return
                 self._offset += len(line)
-                if (event := decoded(line, self._thinner)) is not None:
+                if (event := decode(line)) is not None:
                     yield event
 
     def _attach(self) -> Store:

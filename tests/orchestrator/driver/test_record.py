@@ -10,11 +10,10 @@ import pytest
 
 from orchestrator.cli import parse
 from orchestrator.driver.assembly import make_factory
-from orchestrator.driver.record import Past, question_record, read_past, sweep_record
+from orchestrator.driver.record import Past, past_events, question_record, sweep_record
 from orchestrator.driver.request import Request, read_request
 from orchestrator.errors import RunDirectoryError
-from orchestrator.kernel.events import Continued, Event, Noted
-from orchestrator.kernel.journal import Journal
+from orchestrator.kernel.events import Continued, Event
 from orchestrator.kernel.search import SearchSpec
 from orchestrator.machine import Machine, Node, requires
 from orchestrator.search import Grid, Random
@@ -127,16 +126,6 @@ def test_a_changed_source_or_changed_data_is_noted() -> None:
     assert data.startswith("the data has changed since this run was started")
 
 
-def test_a_journal_begins_with_the_sweep(tmp_path: Path) -> None:
-    record = make_record()
-    assert read_past(tmp_path, record) == Past(run_dir=tmp_path)
-    journal = Journal(tmp_path / "journal.jsonl")
-    journal.append(Noted(text="?"))
-    journal.close()
-    with pytest.raises(RunDirectoryError, match="its journal does not begin with the sweep"):
-        read_past(tmp_path, record)
-
-
 # -- more of it than before
 
 
@@ -150,7 +139,7 @@ def test_table_without_its_journal_is_not_begun_anew(tmp_path: Path, journal: by
     if journal is not None:
         (tmp_path / "journal.jsonl").write_bytes(journal)
     with pytest.raises(RunDirectoryError, match=r"lacks the end of 2 trials of trials.csv, .* ab"):
-        read_past(tmp_path, make_record())
+        past_events(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,9 @@ import stat
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from orchestrator.execution import core_locks
 from orchestrator.execution.core_locks import CoreLocks, core_lock, lock_folder
 
 
@@ -64,37 +62,3 @@ def test_the_folder_is_one_for_all_users(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert lock_folder() == Path("/srv/locks")
     monkeypatch.delenv("SWEEP_LEASES")
     assert lock_folder() == Path("/tmp/sweep-cores")
-
-
-def test_a_containers_own_folder_is_refused_unless_it_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(core_locks, "is_private", lambda _: True)
-    assert CoreLocks(tmp_path).refusal == ""
-    monkeypatch.setenv("SWEEP_LEASES", str(tmp_path))
-    assert CoreLocks().refusal == ""
-    monkeypatch.delenv("SWEEP_LEASES")
-    refusal = CoreLocks().refusal
-    assert refusal.startswith("/tmp/sweep-cores is this container's own")
-    assert "$SWEEP_LEASES" in refusal
-
-
-LAYER, DISK = ("/", "overlay"), ("/", "ext4")
-
-
-@pytest.mark.parametrize(
-    ("mounts", "expected"),
-    [
-        ([DISK, ("/tmp", "tmpfs")], False),
-        ([LAYER], True),
-        ([LAYER, ("/tmp", "tmpfs")], True),
-        ([LAYER, ("/tmp", "tmpfs"), ("/tmp/sweep-cores", "xfs")], False),
-        ([LAYER, ("/tmp", "tmpfs"), ("/tmp", "ext4")], False),
-    ],
-)
-def test_a_folder_that_no_other_container_sees(
-    monkeypatch: pytest.MonkeyPatch, mounts: list[tuple[str, str]], expected: bool
-) -> None:
-    listed = [SimpleNamespace(mountpoint=point, fstype=kind) for point, kind in mounts]
-    monkeypatch.setattr("psutil.disk_partitions", lambda **_: listed)
-    assert core_locks.is_private(Path("/tmp/sweep-cores")) is expected

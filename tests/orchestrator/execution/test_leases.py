@@ -16,7 +16,6 @@ from typing import NoReturn, Protocol
 
 import pytest
 
-from orchestrator.execution import core_locks
 from orchestrator.execution import leases as policy
 from orchestrator.execution.leases import DRIVER_FROM_CORES, CoreLeases, Lease, Place, trial_cores
 from orchestrator.system.cgroup import Cgroups
@@ -163,21 +162,6 @@ def test_a_folder_that_cannot_be_written_means_shared(tmp_path: Path, folder: st
     assert str(path) in lease.note
     asked_shared = granted(leases(path).acquire(2, Isolation.SHARED, timeout_s=0))
     assert asked_shared.note == ""
-
-
-@pytest.mark.parametrize("isolation", [Isolation.LEASED, Isolation.EXCLUSIVE])
-def test_in_a_container_without_a_common_folder_nothing_is_leased(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, isolation: Isolation
-) -> None:
-    monkeypatch.delenv("SWEEP_LEASES")
-    monkeypatch.setattr(core_locks, "is_private", lambda _: True)
-    monkeypatch.setattr(core_locks, "lock_folder", lambda: tmp_path)
-    lease = granted(CoreLeases(cores=[0]).acquire(1, isolation, timeout_s=0))
-    assert lease.isolation is Isolation.SHARED
-    assert "is this container's own" in lease.note
-    # Not bound, it keeps away from a trial that is alone on the node all the same.
-    assert CoreLeases(tmp_path, [0]).acquire(1, Isolation.EXCLUSIVE, timeout_s=0) is None
-    lease.release()
 
 
 def test_leases_of_others_are_counted(take: Take, tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from orchestrator.driver.planning.plan import make_plan
 from orchestrator.driver.planning.spending import Spending
 from orchestrator.driver.trackers import StepTimes
 from orchestrator.errors import RunDirectoryError
-from orchestrator.kernel import thinning
 from orchestrator.kernel.events import (
     Continued,
     Ended,
@@ -28,7 +27,13 @@ from orchestrator.kernel.events import (
     Timed,
 )
 from orchestrator.kernel.executor import Launch
-from orchestrator.kernel.journal import Journal, read_journal, read_steps
+from orchestrator.kernel.journal import (
+    MOST_REPORTS,
+    THINNED,
+    Journal,
+    read_journal,
+    read_steps,
+)
 from orchestrator.kernel.loop import TICK_S, ControlLoop
 from orchestrator.kernel.parts import Fold
 from orchestrator.kernel.search import WAIT, Pause, Proposal, Search
@@ -170,7 +175,7 @@ def test_of_a_trial_that_reports_all_the_time_one_report_each_half_second_is_kep
 ) -> None:
     loop = loops(Script(proposal(0)))
     trial = launched(loop).trial
-    for number in range(thinning.MOST_REPORTS + 1000):  # one each millisecond
+    for number in range(MOST_REPORTS + 1000):  # one each millisecond
         loop.reported(trial, replace(REPORT, step=number, elapsed_s=number / 1000))
     loop.reported(trial, replace(REPORT, step=10**4, epoch=2, elapsed_s=1.3))
     loop.finished(trial, completed(val_acc=0.5))
@@ -178,7 +183,7 @@ def test_of_a_trial_that_reports_all_the_time_one_report_each_half_second_is_kep
     assert len(kept) in (202, 203), "the first ones, one or two of a second, that of an epoch"
     assert kept[-1].epoch == 2
     notes = [event.text for event in loops.events if isinstance(event, Noted)]
-    assert notes == [thinning.NOTE]
+    assert notes == [THINNED]
     timed = list(read_steps(loops.path.with_name("steps.jsonl")))
     blocks = sum(len(event.blocks) for event in timed if isinstance(event, Timed))
     assert blocks == 1201, "times of steps are all kept"

@@ -94,15 +94,11 @@ def found(repository: Path, module: str = "trainables") -> str:
     return done.stdout.strip()
 
 
-def test_a_folder_of_the_users_is_found_before_ours_with_and_without_init(tmp_path: Path) -> None:
+def test_a_package_of_the_users_is_found_before_ours(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     assert found(tmp_path) == str(ROOT / "trainables/__init__.py")
     (tmp_path / "trainables").mkdir()
-    (tmp_path / "trainables/notes.txt").touch()
-    assert found(tmp_path) == str(ROOT / "trainables/__init__.py"), (
-        "a folder without code is no package"
-    )
     (tmp_path / "trainables/mine.py").touch()
-    assert found(tmp_path) == str(tmp_path / "trainables")
+    assert found(tmp_path) == str(ROOT / "trainables/__init__.py"), "as Python has it"
     (tmp_path / "trainables/__init__.py").touch()
     assert found(tmp_path) == str(tmp_path / "trainables/__init__.py")

@@ -16,7 +16,7 @@ import msgspec
 
 from orchestrator.data import PreparedData
 from orchestrator.errors import DataError
-from orchestrator.system.private_folder import open_lock
+from orchestrator.system.disk import open_lock
 
 MANIFEST = "manifest.json"
 FORMAT = 1

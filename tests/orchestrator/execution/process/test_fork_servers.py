@@ -194,14 +194,15 @@ def test_a_server_imports_from_the_root_first_and_the_sweeps_own_folder_last(
     own.mkdir(parents=True)
     (root / ".git").touch()
     told.mkdir()
-    # One at the root, one in a folder called like ours, one beside the sweep; and beside it one
+    # One at the root, one in a package called like ours, one beside the sweep; and beside it one
     # that is called like an installed module.
+    (root / "trainables").mkdir()
+    (root / "trainables/__init__.py").touch()
     for place in ("at_root", "trainables/in_folder", "sweeps/beside_it", "sweeps/optuna"):
         file = root / f"{place}.py"
         file.parent.mkdir(exist_ok=True)
         file.write_text(SAYS_WHERE.format(told=str(told / file.stem)))
     monkeypatch.setattr("sys.path", list(sys.path))
-    monkeypatch.setattr("sys.meta_path", list(sys.meta_path))
     make_importable(own / "question.py")
     modules = ("at_root", "trainables.in_folder", "beside_it", "optuna.distributions")
     with (

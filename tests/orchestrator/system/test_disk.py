@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.errors import SweepError
-from orchestrator.system.private_folder import private_folder
+from orchestrator.system.disk import private_folder
 
 
 @pytest.fixture
