@@ -16,8 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from orchestrator.metric_table import OF_THE_TARGET
-from orchestrator.metrics import Objective, is_accuracy
-from orchestrator.rules import SelectionRule
+from orchestrator.metrics import Objective
 from orchestrator.trial import Report, Stage, Trial, TrialResult
 
 CLOCK: Final = "train_s"
@@ -25,28 +24,6 @@ CLOCK: Final = "train_s"
 
 EXACT: Final = 1e-9
 _HOUR_S: Final = 3600.0
-
-
-def with_tolerance(
-    objective: Objective, *, rule: SelectionRule, accuracy_tolerance: float, tie_margin: float
-) -> Objective:
-    """Return an objective with the tolerance that its sweep gives it, where it has none itself.
-
-    Args:
-        objective: It; one with a bound has no tolerance.
-        rule: The sweep's rule; its own tolerance comes first.
-        accuracy_tolerance: For an accuracy.
-        tie_margin: For anything else, as a fraction of the best.
-    """
-    if objective.bound is not None:
-        return objective
-    if rule.metric == objective.metric and rule.tolerance is not None:
-        return replace(objective, tolerance=rule.tolerance, relative=rule.relative)
-    if objective.tolerance is not None:
-        return objective
-    if is_accuracy(objective.metric):
-        return replace(objective, tolerance=float(accuracy_tolerance), relative=False)
-    return replace(objective, tolerance=float(tie_margin), relative=True)
 
 
 def target_value(target: Objective, bests: Iterable[float]) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, Final
@@ -117,42 +117,29 @@ def cost_of(
     *,
     device: str,
     baseline: Mapping[str, Any],
-    costs: Collection[str] = (),
     cores: float = math.inf,
 ) -> tuple[float, ...]:
     """Return what a config takes of the machine, the dearest part first, to compare as tuples.
 
-    By the sweep's own ``costs`` if it has any: knobs, and figures to two digits. Otherwise a GPU;
-    :data:`COST_KNOBS`, workers times ranks; memory of the GPU and of the processes, to a tenth of a
-    GiB. An unknown figure counts as infinite. The last part is the number of knobs that differ from
-    the baseline's.
+    First a GPU; then :data:`COST_KNOBS`, workers times ranks; memory of the GPU and of the
+    processes, to a tenth of a GiB. An unknown figure counts as infinite. The last part is the
+    number of knobs that differ from the baseline's.
 
     Args:
         config: The values of the knobs.
         metrics: The figures; NaN is not known.
         device: ``cpu``, empty, or the name of a GPU.
         baseline: The sweep's baseline.
-        costs: The sweep's own costs.
         cores: Cores that 0 threads use: the library's own choice.
     """
-
-    def figure(name: str) -> float:
-        value = metrics.get(name, math.nan)
-        return math.inf if math.isnan(value) else value
-
     taken = {name: _number(config.get(name)) for name in COST_KNOBS}
     taken["threads"] = taken["threads"] or cores
-    num_changed = float(sum(config.get(knob) != value for knob, value in baseline.items()))
-    if costs:
-        taken = {name: _number(value) for name, value in config.items()} | taken
-        is_knob = {*config, "threads"}
-        # Less than a hundredth of a figure is no reason to prefer a config.
-        own = (taken[n] if n in is_knob else float(f"{figure(n):.2g}") for n in costs)
-        return *own, num_changed
     for name in ("num_workers", "workers"):
         taken[name] *= max(taken["ranks"], 1.0)
     on_gpu = float(device not in ("", "cpu"))
-    memory = [round(figure(f"peak_{kind}_gib"), 1) for kind in ("gpu", "rss")]
+    peaks = (metrics.get(f"peak_{kind}_gib", math.nan) for kind in ("gpu", "rss"))
+    memory = [math.inf if math.isnan(peak) else round(peak, 1) for peak in peaks]
+    num_changed = float(sum(config.get(knob) != value for knob, value in baseline.items()))
     return on_gpu, *taken.values(), *memory, num_changed
 
 

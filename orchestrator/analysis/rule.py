@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.columns import config_of, numbers_of, rows_of, text_of
-from orchestrator.derived import CLOCK, EXACT, target_value, with_tolerance
+from orchestrator.derived import CLOCK, EXACT, target_value
 from orchestrator.metrics import Goal, Objective, is_learned, maximize
 from orchestrator.rules import RuleKind, SelectionRule, cost_of
 from orchestrator.storage.sweep_record import SweepRecord
@@ -34,14 +34,12 @@ class Rule:
             to improve comes first.
         how: The way of choosing.
         tie_margin: Configs within it are equally fast; the cheapest of them is taken.
-        costs: Knobs and figures that make up a config's cost, the dearest first; empty: the usual.
         target: The target to which ``time_to_accuracy_s`` and ``goodput`` are counted.
     """
 
     objectives: tuple[Objective, ...]
     how: SelectionRule = field(default_factory=SelectionRule)
     tie_margin: float = 0.02
-    costs: tuple[str, ...] = ()
     target: Objective | None = None
 
     @property
@@ -176,37 +174,25 @@ def with_objectives(trials: pd.DataFrame, objectives: Sequence[Objective]) -> pd
 
 def rule_of(sweep: SweepRecord) -> Rule:
     """Return the rule that a sweep states."""
-    objectives = [with_own_tolerance(objective, sweep) for objective in sweep.objectives]
+    objectives = [sweep.rigor.with_tolerance(each, sweep.rule) for each in sweep.objectives]
     speed = next(objective for objective in objectives if objective.bound is None)
     return Rule(
         objectives=tuple(sorted(objectives, key=lambda each: each is not speed)),
         how=sweep.rule,
         tie_margin=float(sweep.rigor.tie_margin),
-        costs=tuple(sweep.costs),
-        target=sweep.target and with_own_tolerance(sweep.target, sweep),
+        target=sweep.target and sweep.rigor.with_tolerance(sweep.target, sweep.rule),
     )
 
 
-def with_own_tolerance(objective: Objective, sweep: SweepRecord) -> Objective:
-    """Return an objective with the tolerance that its sweep gives it, where it has none itself."""
-    rigor = sweep.rigor
-    return with_tolerance(
-        objective,
-        rule=sweep.rule,
-        accuracy_tolerance=rigor.accuracy_tolerance,
-        tie_margin=rigor.tie_margin,
-    )
-
-
-def order_by_cost(configs: pd.DataFrame, rule: Rule, sweep: SweepRecord) -> list[int]:
+def order_by_cost(configs: pd.DataFrame, sweep: SweepRecord) -> list[int]:
     """Return the positions of the rows, the cheapest first; equals stay in their order."""
-    costs = [cost_of_row(row, rule, sweep) for row in configs.to_dict("records")]
+    costs = [cost_of_row(row, sweep) for row in configs.to_dict("records")]
     return sorted(range(len(costs)), key=costs.__getitem__)
 
 
-def cost_of_row(row: Mapping[Any, Any], rule: Rule, sweep: SweepRecord) -> tuple[float, ...]:
+def cost_of_row(row: Mapping[Any, Any], sweep: SweepRecord) -> tuple[float, ...]:
     """Return :func:`~orchestrator.rules.cost_of` the config of a table's row."""
-    names = ("cores", *(f"metrics.{n}" for n in (*rule.costs, "peak_gpu_gib", "peak_rss_gib")))
+    names = ("cores", "metrics.peak_gpu_gib", "metrics.peak_rss_gib")
     cells = {name.removeprefix("metrics."): row.get(name) for name in names}
     figures = {name: math.nan if pd.isna(cell) else float(cell) for name, cell in cells.items()}
     return cost_of(
@@ -214,7 +200,6 @@ def cost_of_row(row: Mapping[Any, Any], rule: Rule, sweep: SweepRecord) -> tuple
         figures,
         device=text_of(row.get("device")),
         baseline={k: tuple(v) if isinstance(v, list) else v for k, v in sweep.baseline.items()},
-        costs=rule.costs,
         cores=0.0 if math.isnan(figures["cores"]) else figures["cores"],
     )
 

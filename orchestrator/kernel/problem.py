@@ -48,8 +48,6 @@ class SearchProblem:
         tie_margin: Difference in speed that counts as a tie, a fraction of 1.
         target: Accuracy to which the time is an objective: with a bound, or with a tolerance
             from the best. None: no such objective.
-        costs: Knobs and figures by which the cheaper of equally fast settings is chosen, dearest
-            first. Empty: those that take most of the machine.
         earlier: Results of earlier runs to begin with. They are not results of this run: a config
             for its tables is still asked for.
     """
@@ -67,7 +65,6 @@ class SearchProblem:
     accuracy_tolerance: float = 0.005
     tie_margin: float = 0.02
     target: Objective | None = None
-    costs: Sequence[str] = ()
     earlier: Sequence[EarlierConfig] = ()
 
 

@@ -109,7 +109,6 @@ class SweepRecord:
         baseline: The canonical baseline's value of every knob.
         objectives: One to three; by convention the speed, then the accuracy.
         rule: The rule that a config is recommended by.
-        costs: Knobs and figures that a config is cheap by; empty: the usual.
         target: What times to an accuracy are counted to; None where no figure takes one.
         prices: Price of a ``cpu_hour`` and of a ``gpu_hour``; empty: trials have no cost.
         budget: How long a trial trains.
@@ -152,7 +151,6 @@ class SweepRecord:
     baseline: Mapping[str, Any] = field(metadata=_QUESTION)
     rigor: Rigor = field(metadata=_QUESTION)
     rule: SelectionRule = field(default_factory=SelectionRule, metadata=_QUESTION)
-    costs: tuple[str, ...] = field(default=(), metadata=_QUESTION)
     target: Objective | None = field(default=None, metadata=_QUESTION)
     prices: Mapping[str, float] = field(default_factory=dict, metadata=_QUESTION)
     file: str = ""

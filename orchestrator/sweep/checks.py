@@ -33,7 +33,6 @@ _CHECK_THEMSELVES: Final = ("trainable", "objectives", "target", "stopping")
 _ALLOWED: Final = {
     "cores_per_trial": "NODE, or an int >= 1",
     "constraints": "a list of functions of a config and a machine",
-    "costs": "a list of names of knobs and figures",
     "objectives": (
         f"one to {MAX_OBJECTIVES} of maximize(...), minimize(...), at_least(...) and "
         "at_most(...): what is to be faster, then what that must not cost"
@@ -73,7 +72,6 @@ def findings(sweep: Sweep[Any]) -> Iterator[Finding]:
         ("space", "baseline"): _of_space,
         ("objectives",): objective_findings,
         ("rule", "objectives"): rule_findings,
-        ("costs",): costs_findings,
         ("target",): target_findings,
         ("prices",): prices_findings,
         ("stopping", "search", "objectives", "epochs"): stopping_findings,
@@ -223,17 +221,6 @@ def rule_findings(sweep: Sweep[Any]) -> Iterator[Finding]:
                 yield "rule", text, allowed
     if rule.kind is RuleKind.WEIGHTED and not rule.weights:
         yield "rule", " = weighted() has no weights", "allowed: weighted(samples_per_s=1, ...)"
-
-
-def costs_findings(sweep: Sweep[Any]) -> Iterator[Finding]:
-    """Yield costs that are no knob with numbers, and no figure."""
-    knobs, metrics = knobs_of(sweep.trainable.config), known_metrics(sweep.trainable)
-    numbers = [name for name, knob in knobs.items() if knob.type in (bool, int, float)]
-    for name in sweep.costs:
-        if name not in numbers and name not in metrics:
-            text = f": {name!r} is no knob that is a number, and no figure"
-            guess = nearest(name, [*numbers, *metrics])
-            yield "costs", f"{text}{guess}", f"knobs: {', '.join(numbers) or 'none'}"
 
 
 def target_findings(sweep: Sweep[Any]) -> Iterator[Finding]:

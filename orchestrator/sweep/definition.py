@@ -93,8 +93,6 @@ class Sweep(Generic[C]):
         rule: The rule that a config is recommended by, of :mod:`orchestrator.rules`, or a function
             of the table of configs that returns the index or the row of one. None:
             ``fastest_within()``.
-        costs: Of configs that are as fast, knobs and figures that one is cheap by, the dearest
-            first. Empty: what takes most of the machine.
         target: What ``time_to_accuracy_s`` and ``goodput`` are counted to: a value of the accuracy,
             ``at_least("val_acc", 0.97)``, or ``maximize("val_acc", tolerance=0.005)``: so near to
             the best. None: ``rigor.accuracy_tolerance`` below the best.
@@ -128,7 +126,6 @@ class Sweep(Generic[C]):
     steps: _SomeSteps = None
     objectives: Sequence[Objective] = _OBJECTIVES
     rule: Rule | None = None
-    costs: Sequence[str] = ()
     target: _Fraction | Objective | None = None
     prices: Mapping[str, _Price] = field(default_factory=dict)
     search: SearchSpec = field(default_factory=Grid)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from orchestrator.derived import with_tolerance
 from orchestrator.errors import SweepError, SweepFileError, raise_all
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.machine import Machine, objection
@@ -76,7 +75,6 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
         accuracy_tolerance=sweep.rigor.accuracy_tolerance,
         tie_margin=sweep.rigor.tie_margin,
         target=target_of(sweep) if metrics.intersection(OF_THE_TARGET) else None,
-        costs=tuple(sweep.costs),
     )
     _require_some(problem, sweep, reason_against)
     return problem
@@ -84,12 +82,8 @@ def search_problem(sweep: Sweep[Any], machine: Machine) -> SearchProblem:
 
 def target_of(sweep: Sweep[Any]) -> Objective:
     """Return what times are counted to, as near to the best as in the report."""
-    return with_tolerance(
-        sweep.aim,
-        rule=sweep.rule if isinstance(sweep.rule, SelectionRule) else SelectionRule(),
-        accuracy_tolerance=sweep.rigor.accuracy_tolerance,
-        tie_margin=sweep.rigor.tie_margin,
-    )
+    rule = sweep.rule if isinstance(sweep.rule, SelectionRule) else SelectionRule()
+    return sweep.rigor.with_tolerance(sweep.aim, rule)
 
 
 def _require_some(

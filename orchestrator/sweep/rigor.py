@@ -14,6 +14,8 @@ from msgspec import Meta
 from orchestrator.arguments import MOST, MOST_RUNS
 from orchestrator.errors import SweepFileError, nearest
 from orchestrator.field_types import shown, wrong_fields
+from orchestrator.metrics import Objective, is_accuracy
+from orchestrator.rules import SelectionRule
 
 _MOST_S: Final = 1e9
 _SOME_RUNS: Final = f"an int >= 0 and <= {MOST_RUNS}"
@@ -80,6 +82,21 @@ class Rigor:
     accuracy_tolerance: _Share = 0.005
     retries: _SomeCount = 1
     time_limit_s: _Seconds = None
+
+    def with_tolerance(self, objective: Objective, rule: SelectionRule) -> Objective:
+        """Return an objective with a sweep's tolerance for it, where it has none itself.
+
+        The rule's own comes first; one with a bound has none.
+        """
+        if objective.bound is not None:
+            return objective
+        if rule.metric == objective.metric and rule.tolerance is not None:
+            return replace(objective, tolerance=rule.tolerance, relative=rule.relative)
+        if objective.tolerance is not None:
+            return objective
+        if is_accuracy(objective.metric):
+            return replace(objective, tolerance=float(self.accuracy_tolerance), relative=False)
+        return replace(objective, tolerance=float(self.tie_margin), relative=True)
 
     @staticmethod
     def quick() -> Rigor:

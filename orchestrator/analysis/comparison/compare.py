@@ -14,7 +14,6 @@ import pandas as pd
 from orchestrator.analysis.comparison import changes, pairs
 from orchestrator.analysis.comparison.changes import Verdict
 from orchestrator.analysis.comparison.words import HOST, by_weight, change_text, labels_of, leading
-from orchestrator.analysis.rule import with_own_tolerance
 from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.statistics.pooling import load_text
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -157,7 +156,8 @@ def compare(
     of_speed = changes.changes_of(compared, ("log", "variance", "clean"), sign=speed.sign)
     of_speed = of_speed.assign(limit=-math.log1p(-tolerance))
     figures = [changes.Figure(metric=speed.metric, is_ratio=True, rows=of_speed)]
-    accuracy = with_own_tolerance(replace(rule.accuracy, bound=None), first.sweep)
+    objective = replace(rule.accuracy, bound=None)
+    accuracy = first.sweep.rigor.with_tolerance(objective, first.sweep.rule)
     if accuracy.metric != speed.metric:
         levels = compared["accuracy_first"].astype("float64").abs() if accuracy.relative else 1.0
         rows = changes.changes_of(compared, ("accuracy", "spread", "trained"), sign=accuracy.sign)

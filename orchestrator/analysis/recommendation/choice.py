@@ -132,7 +132,7 @@ def _or_baseline(choice: Choice, tables: RunTables) -> Choice:
     rows = accurate[rows_of(accurate, tables.sweep.baseline)].to_dict("records")
     if not rows:
         return choice
-    ours, theirs = (cost_of_row(row, rule, tables.sweep) for row in (choice.row, rows[0]))
+    ours, theirs = (cost_of_row(row, tables.sweep) for row in (choice.row, rows[0]))
     if not choice.is_slower and ours < theirs:
         return choice
     config = config_of(rows[0], tables.sweep)

@@ -97,7 +97,7 @@ def _fastest_within(held: pd.DataFrame, weighed: Selection, tables: RunTables) -
     by_speed = held.sort_values(columns, ascending=ascending, kind="stable")
     is_close = by_speed["ratio_to_best"] >= 1 - rule.tie_margin
     tied = by_speed[is_close & (by_speed["verdict"] != Verdict.WORSE)]
-    cheapest = tied.iloc[order_by_cost(tied, rule, sweep)]
+    cheapest = tied.iloc[order_by_cost(tied, sweep)]
     choice = cheapest.iloc[0].to_dict()
     as_fast = _of_other_speed(cheapest, rule).index[1:]
     unresolved = _of_other_speed(_unresolved(by_speed[~is_close], by_speed.iloc[0], rule), rule)
@@ -152,7 +152,7 @@ def pick(configs: pd.DataFrame, rule: Rule, sweep: SweepRecord) -> int:
     highest = front[scores >= scores.max() - EXACT]
     by_first = highest.sort_values(rule.speed_column, ascending=rule.speed.sign < 0, kind="stable")
     best = by_first[by_first[rule.speed_column] == by_first[rule.speed_column].iloc[0]]
-    return list(configs.index).index(best.index[order_by_cost(best, rule, sweep)[0]])
+    return list(configs.index).index(best.index[order_by_cost(best, sweep)[0]])
 
 
 def knee_scores(front: pd.DataFrame, rule: Rule) -> Floats:

@@ -201,7 +201,6 @@ class Findings:
             self.speeds.metrics(setting),
             device=str(config.get("device", "cpu")),
             baseline=self.problem.baseline,
-            costs=self.problem.costs,
         )
 
 

@@ -197,7 +197,7 @@ PAGE = ROOT / "docs/own-search.md"
 COMMON = ("--executor", "inline", "--no-mlflow", "--isolation", "shared", "--steps", "5")
 COMMON += ("--set", "rigor.confirm=0")
 
-UNNAMED = {"accuracy_tolerance", "tie_margin", "target", "costs"}
+UNNAMED = {"accuracy_tolerance", "tie_margin", "target"}
 """Fields for the rule by which a sweep recommends; the page is about the others."""
 
 

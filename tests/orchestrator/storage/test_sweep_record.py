@@ -24,7 +24,6 @@ from tests.orchestrator.tracking.journals import make_record
 FULL = make_record(
     objectives=(minimize("epoch_s"), minimize("train_loss", tolerance=0.1), at_most("step_ms", 9)),
     rule=weighted(epoch_s=1, train_loss=2.5),
-    costs=("threads", "peak_rss_gib"),
     target=at_least("val_acc", 0.9),
     prices={"cpu_hour": 0.04},
     budget=Budget(epochs=2, steps=7, half_width=0.1),

@@ -103,14 +103,13 @@ def test_no_dominated_config_is_taken_and_their_order_does_not_matter(
     assert shuffled.iloc[pick(shuffled, rule, SWEEP)].equals(configs.iloc[place])
 
 
-RULE = MadeRun().tables.rule
 PARTS = ("device", *COST_KNOBS, "gpu_gib", "rss_gib", "knobs")
 
 
-def cost(costs: tuple[str, ...] = (), **cells: Any) -> tuple[float, ...]:  # noqa: ANN401
+def cost(**cells: Any) -> tuple[float, ...]:  # noqa: ANN401
     row = {f"params.{name}": value for name, value in config().items()}
     row |= {"cores": 4, "device": "cpu", "metrics.peak_rss_gib": 1.0} | cells
-    return cost_of_row(row, replace(RULE, costs=costs), SWEEP)
+    return cost_of_row(row, SWEEP)
 
 
 @pytest.mark.parametrize(
@@ -134,4 +133,4 @@ def test_the_cheapest_comes_first_and_equals_stay_in_their_order() -> None:
     run = MadeRun()
     for workers in (3, 1, 3, 0):
         run.add(config(num_workers=workers), **{"metrics.peak_rss_gib": 1.0})
-    assert order_by_cost(pd.DataFrame(run.rows), RULE, SWEEP) == [3, 1, 0, 2]
+    assert order_by_cost(pd.DataFrame(run.rows), SWEEP) == [3, 1, 0, 2]
