@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,13 +16,6 @@ from orchestrator.machine import Machine
 from orchestrator.system import mps
 from orchestrator.trainable import Demand
 from orchestrator.trial import Isolation, Report, Trial, TrialResult, TrialState
-
-LEAVE_SIGNAL = signal.SIGUSR2
-"""Sent to a trial that is to end immediately and to report its progress.
-
-SIGTERM and SIGINT mean an end without a report, to libraries too, and schedulers such as Slurm send
-SIGUSR1. Python runs its handler between two bytecodes, so also during a step.
-"""
 
 SHORT_S: Final = 0.5
 """A trial that takes no longer is done before Ray could have an actor for another."""

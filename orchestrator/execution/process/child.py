@@ -1,6 +1,6 @@
 """Child: trains one rank of one trial in a freshly forked process, and sends its result.
 
-It sets up the output, environment, signals and cores of the process before that.
+It sets up the output, environment and cores of the process before that.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import importlib
 import io
 import os
 import random
-import signal
 import sys
 import tempfile
 import traceback
@@ -18,17 +17,16 @@ from collections.abc import Mapping
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
-from types import FrameType
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import torch
 from threadpoolctl import threadpool_limits
 
 from orchestrator.data import PreparedData, find_data
 from orchestrator.errors import DataError
-from orchestrator.execution.process.failures import OverMemoryLimit, failure
+from orchestrator.execution.process.failures import failure
 from orchestrator.execution.process.fork_client import PipeChannel
-from orchestrator.kernel.executor import LEAVE_SIGNAL, Launch, Needs, Rank, Source
+from orchestrator.kernel.executor import Launch, Needs, Rank, Source
 from orchestrator.measurement.ceilings import measure_ceilings
 from orchestrator.measurement.run import Context, Run, TrialStopped
 from orchestrator.measurement.time_slices import TimeSlices
@@ -75,7 +73,9 @@ def run_child(launch: Launch, rank: Rank, channel: int) -> int:
     if rank.index:  # the trial's figures are rank 0's
         _send_last(pipe, {"result": outcome})
         return 0
-    has_more = outcome["state"] is TrialState.COMPLETED and _has_ceilings(launch, run)
+    least_s = launch.ceilings_from_s
+    is_measured = least_s is not None and run.evaluates and run.recording().train_s >= least_s
+    has_more = outcome["state"] is TrialState.COMPLETED and is_measured
     # Before the ceilings: a process that dies while they are measured has sent its result.
     _send_last(pipe, {"result": {**outcome, **_measurements(run, pipe)}, "more": has_more})
     if has_more:
@@ -187,13 +187,6 @@ def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any
     return {"state": TrialState.COMPLETED, "reason": ""}
 
 
-def _has_ceilings(launch: Launch, run: Run) -> bool:
-    least_s = launch.ceilings_from_s
-    if least_s is None or not run.evaluates:  # a trial of speed alone: nothing reads them
-        return False
-    return run.recording().train_s >= least_s
-
-
 def _ceilings(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any]:
     """Return the rates of the loader alone and the model alone, or why they are not known."""
     config = trainable.config(**launch.trial.config)
@@ -211,7 +204,7 @@ def _ceilings(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, 
 
 
 def set_up(launch: Launch, rank: Rank) -> None:
-    """Give the process the output, environment, arguments and signals of its trial."""
+    """Give the process the output, environment and arguments of its trial."""
     _redirect_output(launch.log)
     if launch.watched and isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)  # a file's lines wait until there are many
@@ -221,8 +214,6 @@ def set_up(launch: Launch, rank: Rank) -> None:
     sys.argv = [launch.needs.source.file or launch.needs.source.module]
     # Every child inherits the state of the server's generator: without this all would be alike.
     random.seed(launch.trial.seed)
-    # Without a handler this signal ends a process, which could then send no last figures.
-    signal.signal(LEAVE_SIGNAL, _raise_over_memory_limit)
     # Here and not in the server: all trials of its node would end with it.
     offer_to_kernel()
 
@@ -289,7 +280,3 @@ def _redirect_output(log: Path) -> None:
         os.dup2(descriptor, target)
     os.close(nothing)
     os.close(output)
-
-
-def _raise_over_memory_limit(_signal: int, _frame: FrameType | None) -> NoReturn:
-    raise OverMemoryLimit

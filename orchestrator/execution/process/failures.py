@@ -40,13 +40,6 @@ connections of the rank that failed first end with it, and the others fail in th
 operation."""
 
 
-class OverMemoryLimit(BaseException):
-    """Raised at any point of a trial, by the signal of a supervisor that ends it for its memory.
-
-    No ``Exception``, so that a loop which survives errors does not survive this.
-    """
-
-
 def failure(error: BaseException, num_steps: int | None) -> dict[str, Any]:
     """Return the outcome of a trial that ended with ``error``.
 
@@ -62,7 +55,7 @@ def failure(error: BaseException, num_steps: int | None) -> dict[str, Any]:
     """
     at = "before training began" if num_steps is None else f"at step {num_steps + 1}"
     reason, state = _with_worker(error), TrialState.FAILED
-    if is_memory(error) or isinstance(error, OverMemoryLimit):
+    if is_memory(error):
         reason = f"out of memory {at}: {reason}"
         state = TrialState.INFEASIBLE
     if isinstance(error, FloatingPointError):  # it diverged

@@ -227,12 +227,6 @@ def _import(module: str) -> None:
         traceback.print_exc()
 
 
-def _import_as_owner() -> None:
-    """Import from the owner's folders, here and in all processes that trials start."""
-    import_from(json.loads(os.environ.pop(IMPORT_PATH, "[]")))
-    os.environ.update(environment_with(*first_here()))
-
-
 def main(arguments: list[str]) -> NoReturn:
     """Listen on the socket, import the modules, then serve the clients that wait."""
     path, *modules = arguments
@@ -249,7 +243,9 @@ def main(arguments: list[str]) -> NoReturn:
     temporary_files = Path(path).with_suffix(".tmp")
     temporary_files.mkdir(exist_ok=True)
     multiprocessing.current_process()._config["tempdir"] = str(temporary_files)  # type: ignore[attr-defined]
-    _import_as_owner()
+    # The owner's folders, here and in all processes that trials start.
+    import_from(json.loads(os.environ.pop(IMPORT_PATH, "[]")))
+    os.environ.update(environment_with(*first_here()))
     # The driver has warned of a sweep's old fields.
     warnings.filterwarnings("ignore", ".*now of a sweep's rigor", FutureWarning)
     with without_collecting():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import time
 from collections.abc import Callable, Sequence
@@ -14,8 +13,7 @@ import psutil
 
 from orchestrator.execution.leases import Lease
 from orchestrator.execution.process.fork_client import ForkedProcess, RankEnd
-from orchestrator.execution.process.messages import Result
-from orchestrator.kernel.executor import LEAVE_SIGNAL, Launch, Rank
+from orchestrator.kernel.executor import Launch, Rank
 from orchestrator.trial import Isolation
 
 LOOPBACK = "127.0.0.1"
@@ -168,16 +166,6 @@ class RankGroup(ForkedProcess):
             time.sleep(0.05)
         ends = {index: other.end() for index, other in enumerate(self.others, start=1)}
         return {index: end for index, end in ends.items() if end is not None and end.has_failed}
-
-    def ask_to_leave(self, timeout_s: float) -> Result | None:
-        """Interrupt rank 0 wherever it is; return its last result, None if none comes in time.
-
-        By a signal, since a process within a step or an allocation reads no messages.
-        """
-        with suppress(ProcessLookupError):
-            # Not to the group: loader workers have inherited the handler, and would raise too.
-            os.kill(self.pid, LEAVE_SIGNAL)
-        return self.result_within(timeout_s)
 
     def hang_up(self) -> None:
         """Kill all processes and everything they have started. Safe to call more than once."""

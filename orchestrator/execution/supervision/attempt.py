@@ -23,8 +23,6 @@ from orchestrator.trial import TrialResult, TrialState
 
 STOP_GRACE_S = 2.0
 """Longest wait for a stopped trial to leave its loop before it is killed."""
-LAST_RESULT_S = 0.5
-"""Longest wait for the last figures of a trial that is ended for its memory."""
 
 
 @dataclass(kw_only=True)
@@ -180,10 +178,8 @@ class Attempt:
         # Stopped before it is sampled: loader workers have run until now.
         self._group.pause()
         self.progress.pause()
-        if excess := self._monitor.excess(self._group.pids, pauses=True):
-            self.resume()  # a stopped process could not send its last figures
-            return self._out_of_memory(excess)
-        return None
+        excess = self._monitor.excess(self._group.pids, pauses=True)
+        return self._out_of_memory(excess) if excess else None
 
     # -- ends
 
@@ -224,14 +220,10 @@ class Attempt:
         return ending
 
     def _out_of_memory(self, excess: str) -> TrialResult:
-        """End a trial with too much memory, after a request for its process's last result."""
-        no_result: Result = {"state": TrialState.INFEASIBLE, "reason": ""}
-        result = self._group.ask_to_leave(LAST_RESULT_S) or no_result
+        """End a trial with too much memory; its row has the figures of its last report."""
         last = self.progress.last
-        reported = f"after step {last.step}" if last else "before its first report"
-        reason = f"out of memory {result.get('at') or reported}: {excess}"
-        row = self._row(TrialState.INFEASIBLE, reason)
-        return self._ended(replace(row, metrics={**row.metrics, **result.get("metrics", {})}))
+        at = f"after step {last.step}" if last else "before its first report"
+        return self._ended(self._row(TrialState.INFEASIBLE, f"out of memory {at}: {excess}"))
 
     def _left(self, row: TrialResult) -> TrialResult:
         """Return the row of a process that has sent its last message, and so is about to exit."""

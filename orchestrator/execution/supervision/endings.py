@@ -68,11 +68,8 @@ def first_failure(ends: Mapping[int, RankEnd], telemetry: Telemetry) -> tuple[En
     first, *others = sorted(endings, key=lambda index: _order(endings[index][0], ends[index]))
     state, reason = endings[first]
     said = [first_line(endings[index][1]) for index in others]
-    return (state, "\n".join([reason, *said])), _may_end_otherwise(ends[first].result)
-
-
-def _may_end_otherwise(result: Result | None) -> bool:
-    return result is None or result.get("again", True)
+    result = ends[first].result
+    return (state, "\n".join([reason, *said])), result is None or result.get("again", True)
 
 
 def _of_rank(index: int, end: RankEnd, telemetry: Telemetry) -> Ending:

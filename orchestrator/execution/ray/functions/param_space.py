@@ -7,7 +7,6 @@ domain, the knob varies.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from orchestrator.errors import KnobError, SweepError, refuse
@@ -19,17 +18,6 @@ from orchestrator.space.knob import Knob, Role
 
 _ABSENT: Final = object()
 """Stands for a value that is not given: None may be one."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Leaf:
-    """One knob: its type, default, start in the baseline, value or domain in the space, objects."""
-
-    type: Any
-    default: Any
-    start: Any
-    given: Any
-    objects: Mapping[Any, Any]
 
 
 class ParamSpace:
@@ -54,14 +42,13 @@ class ParamSpace:
         baseline: Mapping[Any, Any] | None = None,
     ) -> None:
         self.problems: dict[str, SweepError] = {}
-        self._leaves: dict[str, _Leaf] = {}
+        self._knobs: dict[str, Knob] = {}
+        self._space: dict[str, Any] = {}  # a value or a domain of each
+        self._baseline: dict[str, Any] = {}
+        self._objects: dict[str, Mapping[Any, Any]] = {}  # those that its values stand for
         self._unknown: list[str] = []
         self._template = self._dictionary((), defaults, space or {}, baseline or {})
-        knobs = {
-            name: Knob(type=leaf.type, default=leaf.default, role=Role.BOTH, doc=name)
-            for name, leaf in self._leaves.items()
-        }
-        self.config_class = make_config_class(f"{name}_config", knobs)
+        self.config_class = make_config_class(f"{name}_config", self._knobs)
         setattr(self.config_class, "__param_space__", self)  # noqa: B010 - unknown to mypy
         setattr(self.config_class, "__getitem__", _item)  # noqa: B010
 
@@ -71,12 +58,11 @@ class ParamSpace:
         Raises:
             KnobError: A name is none of the knobs.
         """
-        given: dict[str, Any] = {name: leaf.given for name, leaf in self._leaves.items()}
-        return self.config_class(**given, **dict.fromkeys(self._unknown))
+        return self.config_class(**self._space, **dict.fromkeys(self._unknown))
 
     def baseline(self) -> Any:  # noqa: ANN401 - as above
         """Return the config that speed-ups are counted from."""
-        return self.config_class(**{name: leaf.start for name, leaf in self._leaves.items()})
+        return self.config_class(**self._baseline)
 
     def dictionary(self, config: object) -> dict[Any, Any]:
         """Return the dictionary that a function of Ray Tune gets for a config, newly made."""
@@ -85,7 +71,7 @@ class ParamSpace:
     def _filled(self, template: Mapping[Any, Any], values: Mapping[str, Any]) -> dict[Any, Any]:
         """Return a template with the objects of its knobs in place of their names."""
         return {
-            key: self._leaves[each].objects.get(values[each], values[each])
+            key: self._objects[each].get(values[each], values[each])
             if isinstance(each, str)
             else self._filled(each, values)
             for key, each in template.items()
@@ -144,19 +130,16 @@ class ParamSpace:
             kind, values = as_values(objects, interval)
         except ValueError as error:
             return self._refuse(path, str(error), "give it another default in config")
-        if name in self._leaves:
+        if name in self._knobs:
             self._refuse(path, "two values of config have this name", "rename one of the keys")
         tried = tuple(dict.fromkeys(values[: len(options)]))
         first = interval.points(1)[0] if interval else tried[0]
         own = values[len(options)] if has_default else first
-        self._leaves[name] = _Leaf(
-            type=kind,
-            default=own,
-            start=values[-1] if has_start else own,
-            given=interval or (Choice(tried) if isinstance(given, Choice) else first),
-            # The first of equal ones stands for all of them.
-            objects=dict(zip(reversed(values), reversed(objects), strict=True)),
-        )
+        self._knobs[name] = Knob(type=kind, default=own, role=Role.BOTH, doc=name)
+        self._space[name] = interval or (Choice(tried) if isinstance(given, Choice) else first)
+        self._baseline[name] = values[-1] if has_start else own
+        # The first of equal ones stands for all of them.
+        self._objects[name] = dict(zip(reversed(values), reversed(objects), strict=True))
         return name
 
     def _refuse(self, path: tuple[Any, ...], text: str, hint: str = "") -> dict[Any, Any]:
