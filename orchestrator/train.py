@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from orchestrator.driver.request import chosen_data
 from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.kernel.executor import Source
 from orchestrator.provenance.source import source_hash
-from orchestrator.space.configs import canonical, format_value, parse_setting, replaced
+from orchestrator.space.configs import canonical, format_setting, parse_setting, replaced
 from orchestrator.standalone import add_options, train_once
 from orchestrator.storage.files import RunFile, read_recommended
 from orchestrator.storage.runs import last_runs
@@ -56,7 +57,9 @@ def _of_run(run_dir: Path, options: argparse.Namespace) -> Asked:
     """Return what a run recommends; its data and its folder complete the options."""
     record = read_sweep(run_dir)
     trainable = _trainable(record, Path(record.file) if options.trust else None)
-    config = _config(trainable, _recommended(run_dir))
+    settings = starmap(format_setting, _recommended(run_dir).items())
+    values = dict(parse_setting(trainable.config, each) for each in settings)
+    config = canonical(replaced(trainable.config(), values))  # new knobs have their defaults
     root = options.data_root or record.options.get("data_root")
     options.data_root = Path(root) if root else None
     options.data = options.data or record.data
@@ -120,12 +123,3 @@ def _recommended(run_dir: Path) -> Mapping[str, Any]:
     if content["config"] is None:
         raise RunDirectoryError(f"{run_dir}: recommends no settings: {content.get('why', '')}")
     return dict(content["config"])
-
-
-def _config(trainable: Trainable[Any], values: Mapping[str, Any]) -> object:
-    """Return the canonical config of the values, each checked; new knobs have their defaults."""
-    given = dict(
-        parse_setting(trainable.config, f"{name}={format_value(value)}")
-        for name, value in values.items()
-    )
-    return canonical(replaced(trainable.config(), given))

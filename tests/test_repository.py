@@ -94,7 +94,6 @@ SHOWN_BY = {
     "orchestrator/judge/sides.py": "tests/orchestrator/judge/test_command.py",
     "orchestrator/search/optuna.py": "tests/orchestrator/search/test_optuna_search.py",
     "orchestrator/tune/slices.py": "tests/orchestrator/tune/test_probe.py",
-    "orchestrator/templates/of_script.py": "tests/orchestrator/templates/test_init.py",
     # Layouts and stores are shown on whole data sets, compared with what OGB's own loaders give.
     "trainables/data/layouts/ogb_graph.py": "tests/trainables/data/sets/test_ogbn_products.py",
     "orchestrator/search/suggested_search.py": "tests/orchestrator/wrappers/test_from_optuna.py",

@@ -62,7 +62,9 @@ def make_executor(request: Request, folder: Path, plan: Plan | None = None) -> E
     servers = ForkServers(folder=folder)
     if request.options.address is not None:
         return _started_ray(request, servers)
-    servers.warm(_preload(request))  # their imports continue while Ray is imported and starts
+    # The servers of the first trials: their imports continue while Ray is imported and starts.
+    allocator = getattr(request.sweep.baseline, "allocator", "tuned")
+    servers.warm([(allocator, request.sweep.trainable.imports)])
     if request.options.executor_name == "inline":
         return InlineExecutor(servers)
     # A resumed run may have no trials left.
@@ -98,12 +100,6 @@ def _started_ray(request: Request, servers: ForkServers) -> Executor:
         raise SweepError(
             f"Ray does not start on this machine ({error}); --executor inline goes without it"
         ) from None
-
-
-def _preload(request: Request) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the allocator of the first trials, and the modules that its fork server imports."""
-    allocator = getattr(request.sweep.baseline, "allocator", "tuned")
-    return [(allocator, request.sweep.trainable.imports)]
 
 
 # -- trials

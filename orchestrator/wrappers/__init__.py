@@ -1,11 +1,10 @@
 """Code that was not written for a sweep, as trainables.
 
-command: the words of a command, with the values of a config in them
+command: the words of a command, and the figures in the lines that it prints
 from_function: a function of keywords
 from_optuna: an Optuna objective
 from_script: a command in any language
 optuna_trial: one trial of an objective; imports Optuna
-output: figures in the lines that a command prints
 """
 
 from orchestrator.wrappers.from_function import from_function

@@ -21,8 +21,7 @@ from orchestrator.locations import caller
 from orchestrator.machine import Constraint, Machine
 from orchestrator.metrics import Objective
 from orchestrator.trainable import Demand, Trainable
-from orchestrator.wrappers.command import OF_THE_TRIAL, Command
-from orchestrator.wrappers.output import SAMPLES, Figures
+from orchestrator.wrappers.command import OF_THE_TRIAL, SAMPLES, Command, Figures
 
 if TYPE_CHECKING:
     from orchestrator.measurement.run import Run

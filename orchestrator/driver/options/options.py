@@ -172,11 +172,14 @@ class Options:
             kept = [each for each in before if each.partition("=")[0] not in names]
             values["set"] = (*kept, *self.set)
         for name, declared in DECLARATIONS.items():
-            before = stored.get(name)
-            if not declared.stored or name in values or before is None:
+            value = stored.get(name)
+            if not declared.stored or name in values or value is None:
                 continue
-            with_it = values | {name: _from_json(declared, before)}
-            if not list(contradictions(with_it)):
+            if isinstance(value, list):
+                value = tuple(map(declared.read, value))
+            elif isinstance(value, str):
+                value = declared.read(value)
+            if not list(contradictions(with_it := values | {name: value})):
                 values = with_it
         return Options(**values)
 
@@ -185,9 +188,3 @@ DECLARATIONS: Final[Mapping[str, Option]] = {
     entry.name: entry.metadata["option"] for entry in fields(Options) if entry.metadata
 }
 """The declarations by field of :class:`Options`, in the order in which they are documented."""
-
-
-def _from_json(option: Option, value: Any) -> Any:  # noqa: ANN401 - plain JSON values
-    if isinstance(value, list):
-        return tuple(map(option.read, value))
-    return option.read(value) if isinstance(value, str) else value

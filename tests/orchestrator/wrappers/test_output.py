@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestrator.wrappers.output import Figures
+from orchestrator.wrappers.command import Figures
 
 
 @pytest.mark.parametrize(
