@@ -6,14 +6,15 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks.search import made, zeus
-from benchmarks.search.page import page_lines
+from benchmarks.search.page import goals_lines, page_lines
+from benchmarks.search.pollux import of_speed_alone, pollux
 from benchmarks.search.recorded import LENET_200, LENET_LEARNING, recorded
 from benchmarks.search.rivals import RIVALS, cost_to_targets, grid_once
 from benchmarks.search.score import Scorer
@@ -25,6 +26,7 @@ from orchestrator.analysis.tables.load import load_run, write_tables
 from orchestrator.arguments import Parser
 from orchestrator.kernel.events import Asked, Event, Finished
 from orchestrator.kernel.journal import read_journal
+from orchestrator.machine import Machine, Node
 from orchestrator.storage.files import RunDirectory
 from orchestrator.trial import Stage
 
@@ -39,6 +41,17 @@ TRUTHS: dict[str, Callable[[], Truth]] = {
 }
 ZEUS = "zeus"
 """The public traces of Zeus: six truths, searched for the time to a target."""
+POLLUX: dict[str, Callable[[Path], Truth]] = {
+    "pollux-cifar10": partial(pollux, workload="cifar10"),
+    "pollux-imagenet": partial(pollux, workload="imagenet"),
+    "pollux-yolov3": partial(pollux, workload="yolov3"),
+    "pollux-speed": of_speed_alone,
+}
+"""Truths of the public traces of Pollux."""
+NODES = Machine(nodes=tuple(Node(name=f"node-{index}", cpus=1) for index in range(10)))
+"""Ten times the machine: one trial on each node."""
+ON_TEN_NODES = "lenet"
+"""The truth of which the time on these is looked at."""
 GIB_FOR_INTERLEAVED = 8.0
 
 
@@ -65,7 +78,11 @@ def replayed(truth: Truth, scorer: Scorer, seed: int) -> dict[str, Any]:
         score = scorer.score(front, answer.config)
         journal = read_journal(RunDirectory(run_dir).journal)
         by_stage = _core_s(list(journal))
+        ten = run_dir.with_name("ten")
+        machine = NODES if truth.name == ON_TEN_NODES else None
+        on_ten = machine and play(sweep, Draws(truth, seed), machine, ten, source=truth.name)
     return {
+        "time_on_ten": on_ten.simulated_s / spent.simulated_s if on_ten else None,
         "share": spent.core_s / truth.grid_core_s,
         "hypervolume": score.hypervolume,
         "epsilon": score.epsilon,
@@ -87,14 +104,16 @@ def _core_s(events: Sequence[Event]) -> dict[str, float]:
     return taken
 
 
-def results(names: Sequence[str], seeds: int, kept: Path) -> Iterator[dict[str, Any]]:
+def results(
+    truths: Mapping[str, Callable[[], Truth]], searches: Sequence[str], seeds: int, kept: Path
+) -> Iterator[dict[str, Any]]:
     """Yield a line for each truth, search and seed; those of ``kept`` are not run again."""
     known = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
     have = {(line["truth"], line["search"], line["seed"]): line for line in known}
-    for name in names:
-        truth = TRUTHS[name]()
+    for name, make in truths.items():
+        truth = make()
         scorer = Scorer(truth)
-        for search in ("factored", "grid once", *RIVALS):
+        for search in searches:
             for seed in range(seeds):
                 line = have.get((name, search, seed))
                 if line is None:
@@ -118,16 +137,24 @@ def _figures(search: str, truth: Truth, scorer: Scorer, seed: int) -> dict[str, 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the page."""
+    searches = ("factored", "grid once", *RIVALS)
+    names = [*TRUTHS, *POLLUX, ZEUS]
     parser = Parser(prog="python -m benchmarks.search", description=__doc__)
-    parser.add_argument("--truths", nargs="+", choices=[*TRUTHS, ZEUS], default=list(TRUTHS))
+    parser.add_argument("--truths", nargs="+", choices=names, default=list(TRUTHS))
+    parser.add_argument("--searches", nargs="+", choices=searches, default=searches)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--runs", type=Path, default=Path("search_runs.jsonl"), help="kept here")
     parser.add_argument("--traces", type=Path, help=f"folder of summary_train.csv, for {ZEUS}")
+    parser.add_argument("--pollux", type=Path, help="folder of Pollux' workloads")
     options = parser.parse_args(arguments)
     if ZEUS in options.truths and options.traces is None:
         parser.error(f"--truths {ZEUS} needs --traces DIR")
-    names = [name for name in options.truths if name != ZEUS]
-    print("\n".join(page_lines(list(results(names, options.seeds, options.runs)))))
+    if POLLUX.keys() & {*options.truths} and options.pollux is None:
+        parser.error("--truths pollux-... needs --pollux DIR")
+    known = {**TRUTHS, **{name: partial(make, options.pollux) for name, make in POLLUX.items()}}
+    truths = {name: known[name] for name in options.truths if name != ZEUS}
+    lines = list(results(truths, options.searches, options.seeds, options.runs))
+    print("\n".join([*page_lines(lines), *goals_lines(lines)]))
     if ZEUS in options.truths:
         print("\n".join(["", f"## {ZEUS}", "", *zeus.table(options.traces, options.seeds)]))
     return 0

@@ -102,13 +102,31 @@ def survivors(
 def repeat_near_front(
     findings: Findings, assigned: Sequence[tuple[Group, Key]], num_seeds: int
 ) -> Iterator[list[Proposal]]:
-    """Train the curves of the front and near it with further seeds, up to ``num_seeds`` each.
+    """Train the curves that decide with further seeds, up to ``num_seeds`` each.
 
     After each round their figures are the means, so that fewer need the next seed.
     """
     for repeat in range(1, num_seeds):
-        curves = [findings.curve(key, repeat) for _, key in near_front(findings, assigned)]
+        keys = decisive(findings, [key for _, key in near_front(findings, assigned)])
+        curves = [findings.curve(key, repeat) for key in keys]
         yield from train(findings, curves, findings.problem.budget.epochs)
+
+
+def decisive(findings: Findings, near: Sequence[Key]) -> list[Key]:
+    """Return the configs on and near the front that the recommendation depends on.
+
+    It is the fastest within a tolerance of the best figure: so it depends on the best one, and on
+    those that are within noise of the edge. With several learned objectives all are returned.
+    """
+    if len(findings.goals.learned) != 1:
+        return list(near)
+    means = [(key, mean[0]) for key in near if (mean := findings.mean_figures(key)) is not None]
+    best, tolerance = max((mean for _, mean in means), default=0.0), findings.goals.tolerances[0]
+    return [
+        key
+        for key, mean in means
+        if mean == best or abs(best - tolerance - mean) <= NOISE * tolerance
+    ]
 
 
 def near_front(

@@ -93,6 +93,11 @@ class Factors:
             configs.setdefault(_at(key, both), {})[pair] = key
         return tuple(map(_group, configs.values()))
 
+    @cached_property
+    def group_of(self) -> Mapping[Key, Group]:
+        """The group of each setting."""
+        return {setting: group for group in self.groups for setting in group.settings}
+
     @property
     def num_settings(self) -> int:
         """Number of settings, summed over the groups."""
@@ -126,6 +131,7 @@ class Goals:
         speed: The speed. Within a group it decides on the setting.
         learned: Objectives of what is learned, bounds among them. They decide on the curve.
         tolerances: For each of these the difference that counts as none, in its unit.
+        others: Further objectives of a setting, such as memory: the fastest is not always the best.
         conditions: Bounds on other figures, such as memory. A setting that violates one is not
             picked if another one does not.
         tie_margin: Speeds that differ by less are equal, as a fraction of 1.
@@ -147,6 +153,7 @@ class Goals:
             problem.accuracy_tolerance if each.tolerance is None else each.tolerance
             for each in learned
         )
+        self.others = tuple(each for each in speeds if each != self.speed)
         self.conditions = tuple(each for each in others if each.bound is not None)
         self.tie_margin = problem.tie_margin
 

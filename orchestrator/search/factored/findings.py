@@ -1,12 +1,11 @@
-"""Findings of a factored search: speeds of settings, curves, fingerprints; and its probes."""
+"""Findings of a factored search: speeds of settings, curves, fingerprints."""
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
@@ -15,20 +14,15 @@ from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import FIRST_LOSS
 from orchestrator.rules import cost_of
 from orchestrator.search.factored.factors import Factors, Goals, Group
+from orchestrator.search.factored.speed_model import SpeedModel
 from orchestrator.search.factored.speeds import CLEAN, Speeds
-from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
+from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
 LEVEL: Final = 0.05
 """Probability that a setting is dropped that is faster than the one picked, over the search."""
 
-SETTLING: Final = 1 / 5
-"""Time of the probes that settle speeds, at most, as a share of what the trainings took."""
-
-SETTLING_OF_PROBES: Final = 1 / 3
-"""The same as a share of what the probes before took, where that is more."""
-
-TIES_FROM: Final = 4
-"""Probes of a setting from which on equal speeds are taken for a tie."""
+MODELLED_FROM: Final = 20
+"""Settings from which on a model of the speeds decides which of them are probed again."""
 
 Figures = tuple[float, ...]
 """Learned figures, the larger the better."""
@@ -88,6 +82,8 @@ class Findings:
         self.problem = factors.problem
         self.goals = Goals(self.problem)
         self.speeds = Speeds(self.goals, factors.num_settings * num_looks, LEVEL)
+        is_modelled = factors.num_settings >= MODELLED_FROM and not self.goals.others
+        self.model = SpeedModel(factors) if is_modelled else None
         self.curves: dict[tuple[Key, int], Curve] = {}
         self.fingerprints: dict[Key, Fingerprint] = {}
         self.notes: list[str] = []
@@ -154,12 +150,12 @@ class Findings:
     def trained_with(self, group: Group, curve: Key) -> Key | None:
         """Return the config to train a curve with; None where no setting of it can run.
 
-        One that was trained already, to check a role, is not trained with another setting.
+        One that has begun, to check a role or before more were asked for, keeps its setting.
         """
         found = [group.configs.get((each, curve)) for each in self.by_preference(group)]
         configs = [key for key in found if key is not None]
-        trained = [key for key in configs if self.mean_figures(key) is not None]
-        return next(iter(trained or configs), None)
+        begun = {key: self.curves[key, 0].epochs for key in configs if (key, 0) in self.curves}
+        return max(begun, key=begun.__getitem__, default=next(iter(configs), None))
 
     def fastest(self, group: Group) -> Key:
         """Return the fastest setting of a group by the means so far."""
@@ -202,92 +198,3 @@ class Findings:
             device=str(config.get("device", "cpu")),
             baseline=self.problem.baseline,
         )
-
-
-# -- probes: short isolated runs for the speeds of settings; the clearly slower ones are dropped
-
-
-def looks(max_probes: int) -> tuple[int, ...]:
-    """Return the numbers of probes of a setting after which it may be dropped: 1, 2, 4, 6."""
-    below = [2**power for power in range(max_probes.bit_length()) if 2**power < max_probes]
-    return (*below, max_probes)
-
-
-def look(findings: Findings, num_probes: int, budget: Budget) -> Iterator[list[Proposal]]:
-    """Probe all settings that a choice depends on, until each has so many probes.
-
-    They are asked for together, in random order. Probes of a repeat have one seed and, as far as
-    constraints allow, one value of each learning knob, so that their fingerprints compare.
-    """
-    asked = []
-    if not findings.factors.has_choice:
-        return
-    for group in findings.factors.groups:
-        for setting in _undecided(findings, group, num_probes):
-            repeats = range(findings.speeds.num_asked(setting), num_probes)
-            asked += _probes(findings, group.to_probe(setting), repeats, budget)
-    first = asked[:1] if num_probes == 1 else []  # the baseline's setting
-    yield [*first, *findings.shuffled(asked[len(first) :], f"look {num_probes}")]
-
-
-def _probes(findings: Findings, key: Key, repeats: Iterable[int], budget: Budget) -> list[Proposal]:
-    """Return short isolated runs of a config."""
-    run = Proposal(config=findings.config(key), budget=budget, stage=Stage.PROBE, isolated=True)
-    return [replace(run, repeat=repeat) for repeat in repeats]
-
-
-def _undecided(findings: Findings, group: Group, num_probes: int) -> list[Key]:
-    """Return the settings of a group that are to be probed further."""
-    if num_probes == 1:
-        return list(group.settings)
-    speeds = findings.speeds
-    contenders = speeds.contenders(group.settings)
-    least = min((speeds.num_runs(each) for each in contenders), default=0)
-    is_tie = least >= TIES_FROM and len(speeds.ties(group.settings)) == len(contenders)
-    return [] if len(contenders) < 2 or is_tie else contenders
-
-
-def settle_speeds(
-    findings: Findings, groups: Callable[[], Iterable[Group]], budget: Budget
-) -> Iterator[list[Proposal]]:
-    """Probe the fastest settings of the groups that matter, until their speeds are known.
-
-    Each round doubles the probes of a group's fastest setting and of those within chance of it,
-    until their standard errors are below the tie margin. They take no more than their share of the
-    time of the trainings, or of the probes before.
-
-    Args:
-        findings: What is known.
-        groups: Returns the groups. They may change with what is found.
-        budget: Budget of a probe.
-    """
-    if not findings.factors.has_choice:
-        return
-    speeds, settings = findings.speeds, [s for g in findings.factors.groups for s in g.settings]
-    probed_s = findings.spent_s[Stage.PROBE] or math.inf
-    share = max(SETTLING_OF_PROBES, SETTLING * findings.spent_s[Stage.TRAIN] / probed_s)
-    left = math.ceil(share * sum(map(speeds.num_asked, settings)))
-    for number in itertools.count():
-        asked: list[Proposal] = []
-        for group, setting in _in_question(findings, list(dict.fromkeys(groups()))):
-            before = speeds.num_asked(setting)
-            repeats = range(before, before + min(before, left - len(asked)))
-            asked += _probes(findings, group.to_probe(setting), repeats, budget)
-        if not asked:
-            return
-        left -= len(asked)
-        yield findings.shuffled(asked, f"settling {number}")
-
-
-def _in_question(findings: Findings, groups: Sequence[Group]) -> list[tuple[Group, Key]]:
-    """Return the settings to probe further: each group's fastest before their rivals."""
-    speeds, margin = findings.speeds, findings.goals.tie_margin
-    found = [
-        (place, group, setting)
-        for group in groups
-        for place, setting in enumerate(
-            speeds.near(findings.fastest(group), speeds.able(group.settings))
-        )
-        if speeds.spread > margin * math.sqrt(speeds.num_runs(setting))
-    ]
-    return [(group, setting) for _, group, setting in sorted(found, key=lambda each: each[0])]

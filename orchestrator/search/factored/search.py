@@ -17,36 +17,22 @@ from orchestrator.search.factored.curves import (
     Race,
     near_front,
     repeat_near_front,
-    rungs,
     share_kept,
     train,
     train_in_rungs,
     value_to_reach,
 )
-from orchestrator.search.factored.factors import Factors, Goals, Group
-from orchestrator.search.factored.findings import (
-    SETTLING,
-    SETTLING_OF_PROBES,
-    Curve,
-    Findings,
-    look,
-    looks,
-    settle_speeds,
-)
-from orchestrator.search.factored.roles import SEEDS, check_baseline, check_learning, check_systems
+from orchestrator.search.factored.factors import Factors, Group
+from orchestrator.search.factored.findings import Curve, Findings
+from orchestrator.search.factored.planned import PROBE_S, PROBE_SHARE, planned_stages
+from orchestrator.search.factored.probes import look, looks, settle_speeds
+from orchestrator.search.factored.roles import check_baseline, check_learning, check_systems
 from orchestrator.search.grid import Count, coarse, combinations, require_types
 from orchestrator.space.knob import Role
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
 
 SLACK = 0.1
 """Time beyond the best within which further seeds decide who is the first at a target."""
-
-PROBE_SHARE = 0.05
-"""Time of a probe over a whole training's, for want of a measured one."""
-
-PROBE_S = 2.0
-"""Seconds of a probe at least: its process, its data and 96 steps. On two cores one of LeNet takes
-1.7 s, one of GraphSAGE 2.0 s."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +86,8 @@ class Factored(SearchSpec):
 
     def planned(self, problem: SearchProblem) -> Sequence[PlannedStage]:
         """Return the stages of the search: probes, rungs of curves, further seeds."""
-        return tuple(_planned(self, problem))
+        factors, seeds = self.factors(problem), self.num_seeds(problem)
+        return tuple(planned_stages(factors, probes=self.probes, seeds=seeds, trials=self.trials))
 
     @property
     def of_confirm_run(self) -> tuple[float, float]:
@@ -119,6 +106,8 @@ class FactoredSearch(Search):
         probe_budget: Budget of a probe: of speed alone.
         confirm_budget: The same of a confirm run that is compared.
     """
+
+    extends = True
 
     def __init__(self, factors: Factors, spec: Factored) -> None:
         self._spec = spec
@@ -169,6 +158,14 @@ class FactoredSearch(Search):
             f"cut short: {known} of {of_settings} have a speed, {whole} of {of_curves} are whole"
         )
 
+    def extend(self, trials: int) -> None:
+        """Continue to ``trials`` curves: through the stages again, with all that is known."""
+        if trials > (self._spec.trials or trials):
+            self._spec = replace(self._spec, trials=trials)
+            self._flow = self._stages()
+            if not self._batch and not self._num_out:
+                self._next_batch()
+
     def notes(self) -> list[str]:
         """Return the notes that were not handed out yet."""
         notes, self._findings.notes = self._findings.notes, []
@@ -187,7 +184,7 @@ class FactoredSearch(Search):
         share = share_kept(findings.goals, has_choice=findings.factors.has_choice)
         for num_probes in looks(self._spec.probes):
             yield from look(findings, num_probes, probe_budget)
-            if num_probes == 1 and findings.factors.has_choice:
+            if num_probes == 1 and findings.factors.has_choice and not findings.curves:
                 yield from check_systems(findings)
         yield from check_baseline(findings)
         self._assigned = assigned = self._chosen()
@@ -227,7 +224,8 @@ class FactoredSearch(Search):
             rng = random.Random(f"factored of {self._problem.seed}")
             left, of = len(assigned) - limit, counted(len(assigned), "curve")
             findings.notes.append(f"{left:,} of {of} are not looked at: trials={limit:,}")
-            assigned[1:] = rng.sample(assigned[1:], limit - 1)
+            rng.shuffle(others := assigned[1:])  # a larger limit adds to them
+            assigned[1:] = others[: limit - 1]
         return assigned
 
     def _race(self, target: Objective, curves: Sequence[Curve]) -> Iterator[list[Proposal]]:
@@ -254,67 +252,3 @@ class FactoredSearch(Search):
 
 def _of_speed_alone(budget: Budget, steps: int) -> Budget:
     return replace(budget, steps=min(budget.steps or steps, steps), evaluated=False)
-
-
-# -- the stages, counted before anything has run
-
-
-def _planned(spec: Factored, problem: SearchProblem) -> Iterator[PlannedStage]:
-    """Yield the stages with the fewest and the most trials of each."""
-    factors, seeds, trials = spec.factors(problem), spec.num_seeds(problem), spec.trials
-    goals, budget = Goals(problem), problem.budget
-    curves = [len(group.curves) for group in factors.groups]
-    share = 1.0 if trials is None else min(trials / sum(curves), 1.0)
-    sizes = [max(round(size * share), 1) for size in curves]
-    if factors.has_choice:
-        num = factors.num_settings
-        settling = (
-            SETTLING_OF_PROBES * num * spec.probes,
-            SETTLING * sum(sizes) * seeds / PROBE_SHARE,
-        )
-        yield PlannedStage(
-            name="probe",
-            least=num,
-            most=num * spec.probes + math.ceil(max(settling)),
-            share_of_trial=PROBE_SHARE,
-            least_s=PROBE_S,
-            isolated=True,
-            text="each setting until its speed is known, the slower ones of a group left on the "
-            "way",
-            stage=Stage.PROBE,
-        )
-        if goals.learned:
-            text = "the baseline with its own setting, whole, and further seeds where it differs"
-            yield PlannedStage(name="train", least=0, most=2 * SEEDS[-1], text=text)
-    kept, unseen = share_kept(goals, has_choice=factors.has_choice), sum(curves) - sum(sizes)
-    if goals.is_best_all:
-        yield from _rungs([sum(sizes)], unseen, budget, kept, "the better third of all curves")
-    elif goals.are_final:
-        who = "two thirds of each group and what is within noise"
-        who = who if factors.has_choice else "third of each group"
-        yield from _rungs(sizes, unseen, budget, kept, f"the better {who}")
-    if goals.target is not None:
-        text = f"until one reaches {goals.target.metric}; those that cannot be first end"
-        least = 0 if goals.are_final else sum(sizes)
-        yield PlannedStage(name="train", least=least, most=None, share_of_trial=1 / 3, text=text)
-    if seeds > 1:
-        most = sum(sizes) * (seeds - 1)
-        text = "further seeds on the composed front and within noise of it"
-        yield PlannedStage(name="seeds", least=min(seeds - 1, most), most=most, text=text)
-
-
-def _rungs(
-    sizes: list[int], unseen: int, budget: Budget, kept: float, who: str
-) -> Iterator[PlannedStage]:
-    left, trained = sizes, 0
-    others = f"; {counted(unseen, 'other')} are not looked at" if unseen else ""
-    for epochs in rungs(budget.epochs, has_steps=budget.steps is not None):
-        yield PlannedStage(
-            name="train",
-            least=sum(left),
-            most=sum(sizes),
-            share_of_trial=(epochs - trained) / budget.epochs,
-            text=f"curves until {epochs} of {budget.epochs} epochs"
-            + (f", {who}" if trained else others),
-        )
-        left, trained = [math.ceil(kept * size - 1e-9) for size in left], epochs

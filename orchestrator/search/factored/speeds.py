@@ -64,10 +64,10 @@ class Speeds:
     def add(self, setting: Key, result: TrialResult) -> None:
         """Take the result of a run; a contaminated one counts while there is no clean one."""
         seen = self._seen[setting]
+        seen.num_asked += 1
         if result.state is TrialState.INFEASIBLE:
             seen.is_out = True
             return
-        seen.num_asked += 1
         own, rate = self._goals.log_speeds(result)
         is_clean = result.tags.get("contaminated", CLEAN) == CLEAN
         if result.state not in _RAN or (math.isnan(own) and math.isnan(rate)):
@@ -86,7 +86,7 @@ class Speeds:
         return len(self._logs(setting))
 
     def num_asked(self, setting: Key) -> int:
-        """Return the number of runs, those that failed or were contaminated among them."""
+        """Return the number of runs, however they ended."""
         return self._seen[setting].num_asked
 
     def mean(self, setting: Key) -> float:

@@ -11,15 +11,10 @@ import pytest
 from orchestrator.kernel.problem import Key
 from orchestrator.kernel.search import Proposal
 from orchestrator.metrics import Objective, at_most, maximize, minimize
-from orchestrator.search.factored.curves import near_front, rungs, survivors
+from orchestrator.search.factored.curves import decisive, near_front, rungs, survivors
 from orchestrator.search.factored.factors import Goals
-from orchestrator.search.factored.findings import (
-    TIES_FROM,
-    Curve,
-    Findings,
-    looks,
-    settle_speeds,
-)
+from orchestrator.search.factored.findings import Curve, Findings
+from orchestrator.search.factored.probes import TIES_FROM, looks, settle_speeds
 from orchestrator.search.factored.speeds import Speeds
 from orchestrator.trial import Budget, Stage
 from tests.orchestrator.search.factored import simulated
@@ -95,6 +90,16 @@ def test_half_a_tolerance_below_a_faster_one_is_within_noise(
         curve.seen(9, tuple(figures))
         curve.is_over = True
     assert near_front(known, assigned) == [assigned[i] for i in near]
+
+
+def test_further_seeds_are_for_the_best_and_for_those_at_the_edge_of_the_tolerance() -> None:
+    """The tolerance is 0.005: whether 0.966 is near enough to 0.97 depends on the seed."""
+    known = findings()
+    keys = known.factors.candidates.keys[:4]
+    for key, figure in zip(keys, (0.97, 0.966, 0.968, 0.95), strict=True):
+        known.curve(key).seen(9, (figure,))
+        known.curve(key).is_over = True
+    assert decisive(known, keys) == [keys[0], keys[1]]
 
 
 @pytest.mark.parametrize(("trained_s", "least", "most"), [(0.0, 12, 12), (3600.0, 100, 720)])

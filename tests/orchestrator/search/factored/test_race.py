@@ -13,7 +13,8 @@ from orchestrator.metrics import Objective, at_least, maximize, minimize
 from orchestrator.rules import fastest_within
 from orchestrator.search import Factored
 from orchestrator.search.factored.curves import value_to_reach
-from orchestrator.search.factored.findings import SETTLING, Findings
+from orchestrator.search.factored.findings import Findings
+from orchestrator.search.factored.probes import SETTLING
 from orchestrator.search.factored.search import FactoredSearch
 from orchestrator.trial import Stage
 from tests.orchestrator.search.factored import simulated
@@ -131,5 +132,5 @@ def test_speeds_that_differ_from_run_to_run_are_probed_for_a_share_of_the_time(s
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_speeds_that_hardly_differ_are_known_already(seed: int) -> None:
-    assert num_probes(searched(0.005, seed)[0])[1] == 0
+def test_speeds_that_hardly_differ_are_known_soon(seed: int) -> None:
+    assert sum(num_probes(searched(0.005, seed)[0])) < 2 * 36

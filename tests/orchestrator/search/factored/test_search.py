@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -97,6 +98,26 @@ def test_a_search_that_is_cut_or_limited_says_what_it_has_not_looked_at() -> Non
     limited = Factored(trials=8).start(problem())
     Machine(Truth(1), problem()).run(limited)
     assert limited.notes() == ["12 of 20 curves are not looked at: trials=8"]
+
+
+def test_more_curves_are_added_to_those_that_were_trained() -> None:
+    """A search of 8 curves that continues to 14 repeats nothing; one of 14 has the same curves."""
+    here, truth = problem(), Truth(1)
+    search = Factored(trials=8).start(here)
+    machine = Machine(truth, here).run(search)
+    before = len(machine.results)
+    search.extend(14)
+    machine.run(search)
+    later = Machine(truth, here).run(Factored(trials=14).start(here))
+
+    def trained(trials: Sequence[Trial]) -> set[tuple[int, float]]:
+        return {(t.config["batch"], t.config["lr"]) for t in trials if t.stage is Stage.TRAIN}
+
+    asked = [trial for trial, _ in machine.results]
+    assert len(trained(asked[:before])) == 8
+    assert trained(asked) == trained([trial for trial, _ in later.results])
+    keys = [(str(t.config), t.stage, t.repeat, t.budget.pause_after) for t in asked]
+    assert len(set(keys)) == len(keys)
 
 
 def test_an_eighth_of_the_grid_will_do() -> None:
