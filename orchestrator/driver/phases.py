@@ -19,7 +19,8 @@ from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Isolation
 
 CONFIRM_SHARE: Final = 0.4
-"""Core-time of a factored search's confirm stage at most, as a share of what precedes it."""
+"""Core-time of the confirm stage at most after a search that ends trainings early, as a share of
+what precedes it; up to its first interim analysis it may take more."""
 
 
 def make_phases(
@@ -74,6 +75,7 @@ def make_phases(
             phases.append(repeating)
     if rigor.confirm:
         share, least_s = (1.0, 0.0) if factored is None else factored.of_confirm_run
+        ends_early = factored is not None or ending is not None
         phases.append(
             Confirming(
                 analyses=InterimAnalyses(first=rigor.confirm, last=rigor.max_confirm),
@@ -83,7 +85,7 @@ def make_phases(
                 budget=search.confirm_budget if isinstance(search, FactoredSearch) else None,
                 share=share,
                 least_s=least_s,
-                allowance=None if factored is None else CONFIRM_SHARE,
+                allowance=CONFIRM_SHARE if ends_early else None,
             )
         )
     return phases

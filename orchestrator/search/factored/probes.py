@@ -102,20 +102,27 @@ def _look_at_some(
         model.fit(speeds)
         contenders = [each for group in groups for each in _contenders(findings, group)]
         picked = [setting for setting in contenders if not speeds.num_asked(setting)]
-    left = [setting for setting in settings if not speeds.num_asked(setting)]
-    if not model.is_fitted:  # none of them can run
-        findings.model = None
-        yield _asked(findings, left, 1, budget)
-        return
-    audited = rng.sample(left, math.ceil(AUDITED * len(left)))
-    expected = model.predicted(audited) if audited else []
+    if left := [setting for setting in settings if not speeds.num_asked(setting)]:
+        audited = rng.sample(left, math.ceil(AUDITED * len(left)))
+        yield from _audit(findings, model, left, audited, budget)
+
+
+def _audit(
+    findings: Findings,
+    model: SpeedModel,
+    left: Sequence[Key],
+    audited: Sequence[Key],
+    budget: Budget,
+) -> Iterator[list[Proposal]]:
+    """Probe some of the settings that the model rules out; all of them if it is wrong for these."""
+    expected, speeds = model.predicted(audited), findings.speeds
     yield _asked(findings, audited, 1, budget)
     errors = [
         (speeds.mean(setting) - mean) / math.hypot(deviation, speeds.spread)
         for setting, (mean, deviation) in zip(audited, expected, strict=True)
         if speeds.num_runs(setting)
     ]
-    of_settings = counted(len(settings), "setting")
+    of_settings = counted(findings.factors.num_settings, "setting")
     if errors and math.sqrt(fmean(error**2 for error in errors)) > MOST_OFF:
         findings.model = None
         findings.notes.append(

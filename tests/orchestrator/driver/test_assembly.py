@@ -12,11 +12,17 @@ from orchestrator.analysis.rule import rule_of
 from orchestrator.data import DataFolders
 from orchestrator.driver.assembly import capacity_of_request, make_derived, make_factory
 from orchestrator.driver.options.options import Options
+from orchestrator.driver.phases import CONFIRM_SHARE, make_phases
 from orchestrator.driver.request import Request
+from orchestrator.kernel.search import Search
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import Objective, at_least, maximize
+from orchestrator.search import Asha
+from orchestrator.search.stages.confirm import Confirming
+from orchestrator.search.stages.judge import Judge
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
+from orchestrator.sweep.problem import search_problem
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Isolation
 from tests.orchestrator.driver.plans import made_factory
@@ -88,3 +94,23 @@ def test_a_target_is_as_near_the_best_for_the_search_as_for_the_report(tmp_path:
     assert tolerance(None) == 0.02
     factory = made_factory(tmp_path, request().sweep, TWO_NODES)
     assert make_derived(factory, make_record(target=None)).target is None
+
+
+@pytest.mark.parametrize(
+    ("of_sweep", "share"),
+    [({}, None), ({"stopping": Asha("val_acc"), "epochs": 9}, CONFIRM_SHARE)],
+)
+def test_the_confirm_stage_is_in_proportion_where_trainings_end_early(
+    of_sweep: dict[str, Any], share: float | None
+) -> None:
+    sweep = request(**of_sweep).sweep
+    *_, confirming = make_phases(
+        sweep,
+        search_problem(sweep, TWO_NODES),
+        Search(),
+        capacity=Capacity(),
+        judge=Judge(),
+        may_interleave=lambda configs, results: True,
+    )
+    assert isinstance(confirming, Confirming)
+    assert confirming.allowance == share
