@@ -274,7 +274,7 @@ def test_a_plan_refuses_what_the_resumed_run_would_refuse(folder: Path) -> None:
         assert (done.returncode == 2) is ("error: " in done.stderr)
         return done.stdout + done.stderr
 
-    assert "probe " in planned("--trials", "20", search="factored")
+    assert "train " in planned("--trials", "20", search="factored")
     assert "train " in planned("--trials", "20", search="random")
     cut = {"event": "cut", "part": "search", "by": "the core-hours", "limits": {"core_hours": 1.0}}
     damaged = planned(search="random", events=[cut])
