@@ -7,7 +7,7 @@ of its setting and the accuracy of its curve, whichever the two are combined.
 curves: curves in rungs, further seeds, a race to a target; and the composed front
 factors: groups, settings, curves; the objectives, as a factored search serves them
 findings: what the search knows so far
-planned: the stages, counted beforehand
+planning: the stages, counted beforehand
 probes: probes of the settings' speeds
 roles: the roles of knobs, checked
 search: ``Factored(...)`` of a sweep file, and the stages in order

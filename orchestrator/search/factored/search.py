@@ -24,7 +24,7 @@ from orchestrator.search.factored.curves import (
 )
 from orchestrator.search.factored.factors import Factors, Group
 from orchestrator.search.factored.findings import Curve, Findings
-from orchestrator.search.factored.planned import PROBE_S, PROBE_SHARE, planned_stages
+from orchestrator.search.factored.planning import PROBE_S, PROBE_SHARE, planned_stages
 from orchestrator.search.factored.probes import look, looks, settle_speeds
 from orchestrator.search.factored.roles import check_baseline, check_learning, check_systems
 from orchestrator.search.grid import Count, coarse, combinations, require_types
