@@ -78,9 +78,8 @@ def replayed(truth: Truth, scorer: Scorer, seed: int) -> dict[str, Any]:
         score = scorer.score(front, answer.config)
         journal = read_journal(RunDirectory(run_dir).journal)
         by_stage = _core_s(list(journal))
-        ten = run_dir.with_name("ten")
-        machine = NODES if truth.name == ON_TEN_NODES else None
-        on_ten = machine and play(sweep, Draws(truth, seed), machine, ten, source=truth.name)
+        ten = partial(play, sweep, Draws(truth, seed), NODES, run_dir.with_name("ten"))
+        on_ten = ten(source=truth.name) if truth.name == ON_TEN_NODES else None
     return {
         "time_on_ten": on_ten.simulated_s / spent.simulated_s if on_ten else None,
         "share": spent.core_s / truth.grid_core_s,
@@ -151,7 +150,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"--truths {ZEUS} needs --traces DIR")
     if POLLUX.keys() & {*options.truths} and options.pollux is None:
         parser.error("--truths pollux-... needs --pollux DIR")
-    known = {**TRUTHS, **{name: partial(make, options.pollux) for name, make in POLLUX.items()}}
+    traced = {name: partial(make, options.pollux) for name, make in POLLUX.items()}
+    known: dict[str, Callable[[], Truth]] = {**TRUTHS, **traced}
     truths = {name: known[name] for name in options.truths if name != ZEUS}
     lines = list(results(truths, options.searches, options.seeds, options.runs))
     print("\n".join([*page_lines(lines), *goals_lines(lines)]))

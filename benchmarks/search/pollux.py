@@ -52,10 +52,10 @@ def pollux(traces: Path, workload: str) -> Truth:
     steps = pd.read_csv(traces / workload / "placements.csv")
     rates = {
         (placement, parts, batch): rate
-        for placement, rows in steps.groupby("placement")
+        for placement in steps["placement"].unique().tolist()
         for parts in PARTS
         for batch in curves
-        if (rate := _samples_per_s(rows, int(str(placement)), parts, batch)) is not None
+        if (rate := _samples_per_s(steps, placement, parts, batch)) is not None
     }
 
     def fits(config: PolluxConfig, machine: Machine) -> str | None:
@@ -63,7 +63,7 @@ def pollux(traces: Path, workload: str) -> Truth:
         return None if known else "the traces have no such part of a batch"
 
     def places(index: int) -> list[int]:
-        return sorted({int(key[index]) for key in rates})
+        return sorted({key[index] for key in rates})
 
     placement, parts, batch = min(rates, key=lambda key: (key[1], -key[0], key[2]))
     sweep = Sweep(
@@ -98,7 +98,7 @@ def of_speed_alone(traces: Path) -> Truth:
     """Return the truth of cifar10 where nothing but the speed is looked for."""
     truth = pollux(traces, "cifar10")
     curves = {key: np.ones_like(curve) for key, curve in truth.curves.items()}
-    sweep = replace(truth.sweep, objectives=["samples_per_s"])
+    sweep = replace(truth.sweep, objectives=[maximize("samples_per_s")])
     return replace(truth, name="pollux, speed alone", sweep=sweep, curves=curves, spread=0.0)
 
 
@@ -113,12 +113,13 @@ def _curves(folder: Path) -> dict[int, np.ndarray]:
     return tables
 
 
-def _samples_per_s(rows: pd.DataFrame, placement: int, parts: int, batch: int) -> float | None:
+def _samples_per_s(steps: pd.DataFrame, placement: int, parts: int, batch: int) -> float | None:
     """Return the speed of a batch in so many parts; None where the traces have no such part."""
     size = batch / parts / sum(map(int, str(placement)))
-    known = rows.sort_values("local_bsz")
+    known = steps[steps["placement"] == placement].sort_values("local_bsz")
     sizes = known["local_bsz"].to_numpy()
     if not sizes[0] <= size <= sizes[-1]:
         return None
-    step_s, sync_s = (np.interp(size, sizes, known[name]) for name in ("step_time", "sync_time"))
+    step_s = np.interp(size, sizes, known["step_time"].to_numpy())
+    sync_s = np.interp(size, sizes, known["sync_time"].to_numpy())
     return float(batch / (step_s + (parts - 1) * (step_s - sync_s)))
