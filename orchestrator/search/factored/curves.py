@@ -116,10 +116,11 @@ def decisive(findings: Findings, near: Sequence[Key]) -> list[Key]:
     """Return the configs on and near the front that the recommendation depends on.
 
     It is the fastest within a tolerance of the best figure: so it depends on the best one, and on
-    those that are within noise of the edge. With several learned objectives all are returned.
+    those that are within noise of the edge. With several learned objectives all are returned, with
+    none no config.
     """
     if len(findings.goals.learned) != 1:
-        return list(near)
+        return list(near) if findings.goals.learned else []
     means = [(key, mean[0]) for key in near if (mean := findings.mean_figures(key)) is not None]
     best, tolerance = max((mean for _, mean in means), default=0.0), findings.goals.tolerances[0]
     return [
