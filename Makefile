@@ -78,7 +78,7 @@ notebooks: $(STAMP)  ## Execute analysis/notebooks into docs/_build/notebooks
 	        --HTMLExporter.require_js_url= $$name.ipynb || exit 1; \
 	done
 	cp $(VENV)/lib/python*/site-packages/plotly/package_data/plotly.min.js docs/_build/notebooks
-	sed -i -E 's#src="https://cdn.plot.ly/[^>]*#src="plotly.min.js"#; s#<script [^>]*(src="|>import ")https://[^<]*</script>##' \
+	sed -i -E 's#<script [^>]*https://cdn.plot.ly[^>]*>#<script src="plotly.min.js">#; s#<script [^>]*(>import ")?https://[^<]*</script>##' \
 	    docs/_build/notebooks/*.html
 
 # Notebooks are the gallery: where there are none yet, `make notebooks` makes them, in minutes.
