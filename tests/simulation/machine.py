@@ -6,7 +6,6 @@ import io
 import random
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent import futures
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -252,15 +251,6 @@ class MachineState:
         self.wrong += [f"after {fault}: {text}" for text in wrong]
 
 
-class _AtOnce(futures.Executor):
-    """In the place of a thread, which takes as long as a trial."""
-
-    def __init__(self, _: int) -> None: ...
-
-    def submit(self, do: Callable[[], None]) -> None:  # type: ignore[override]
-        do()
-
-
 @contextmanager
 def _patched(machine: MachineState) -> Iterator[None]:
     """Give a driver the machine's clock, the judge that remembers and tables that are quick."""
@@ -272,7 +262,6 @@ def _patched(machine: MachineState) -> Iterator[None]:
             (journal, "time", machine.clock),
             (assembly, "Analyst", Remembering),
             (assembly, "candidates_of", lambda *_: machine.case.candidates),
-            (run, "ThreadPoolExecutor", _AtOnce),
             (run, "make_trackers", lambda *given: (make(*given)[0], Said(machine))),
             (run, "write_results", _write_results),
         ):

@@ -69,8 +69,7 @@ def _entries(known: Set[Entry] | None = None) -> set[Entry]:
         with suppress(OSError), os.scandir(folder) as entries:
             for each in islice(entries, _MOST - len(found)):
                 found.add(entry := (each.path, each.inode()))
-                is_new = known is not None and entry not in known
-                if is_new and each.is_dir(follow_symlinks=False):
+                if known is not None and entry not in known and each.is_dir(follow_symlinks=False):
                     folders.append(each.path)
     return found
 

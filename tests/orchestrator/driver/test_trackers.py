@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import socket
 import time
 from contextlib import suppress
@@ -17,7 +16,6 @@ from orchestrator.driver.options.options import Options
 from orchestrator.driver.trackers import Outputs, close_trackers, make_trackers
 from orchestrator.kernel.events import Finished
 from orchestrator.kernel.executor import log_in
-from orchestrator.tracking.console.live import Lines
 from orchestrator.tracking.mlflow import MlflowMirror
 from orchestrator.trial import TrialResult, TrialState
 from tests.orchestrator.tracking.journals import Scribe, make_trial
@@ -47,26 +45,8 @@ def test_each_trial_has_a_file_and_one_that_printed_nothing_has_none(
 # -- the trackers
 
 
-def test_mlflow_is_closed_last_and_that_is_said_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = io.StringIO()
-    assert close_trackers(Lines(log), None, None, 0) == []
-    assert "MLflow" not in log.getvalue()
-    mirror = MlflowMirror(tmp_path, f"sqlite:///{tmp_path}/mlflow.db", say=pytest.fail)
-    said_before: list[str] = []
-
-    def close(_: int) -> list[str]:
-        said_before.append(log.getvalue())
-        return ["MLflow:      where"]
-
-    monkeypatch.setattr(mirror, "close", close)
-    assert close_trackers(Lines(log), None, mirror, 0) == ["MLflow:      where"]
-    assert "waiting for MLflow to take the last trials, at most 2:00 ..." in said_before[0]
-
-
 @pytest.mark.parametrize("answers", [False, True])
-def test_a_server_that_hangs_delays_the_end_as_long_as_was_said(
+def test_a_server_that_hangs_delays_the_end_as_long_as_was_said_before(
     answers: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -75,13 +55,17 @@ def test_a_server_that_hangs_delays_the_end_as_long_as_was_said(
     """It accepts connections and is silent, or sends headers without end."""
 
     def endless() -> None:
-        connection = server.accept()[0]
-        connection.sendall(b"HTTP/1.1 200 OK\r\n")
+        connection, began = server.accept()[0], b"HTTP/1.1 200 OK\r\n"
         with suppress(OSError):
-            while True:
-                connection.sendall(b"X: 1\r\n")
+            while connection.send(began) or True:
                 time.sleep(0.1)
+                began = b"X: 1\r\n"
 
+    def close(code: int) -> list[str]:
+        said_before.append(capsys.readouterr().out)
+        return MlflowMirror.close(mirror, code)
+
+    said_before: list[str] = []
     monkeypatch.setattr(trackers, "MLFLOW_S", 4.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         if answers:
@@ -89,11 +73,13 @@ def test_a_server_that_hangs_delays_the_end_as_long_as_was_said(
         uri = f"http://127.0.0.1:{server.getsockname()[1]}"
         request = SimpleNamespace(options=Options(tracking_uri=uri))
         console, mirror = make_trackers(request, SimpleNamespace(candidates=None), tmp_path, [])
-        scribe = Scribe(tmp_path, mirror.apply).sweep()
-        scribe.whole(make_trial(0))
+        monkeypatch.setattr(mirror, "close", close)
+        Scribe(tmp_path, mirror.apply).sweep().whole(make_trial(0))
         time.sleep(3.0 * answers)  # by then it is connected
+        assert close_trackers(console, None, None, 0) == []
         began = time.monotonic()
         (line,) = close_trackers(console, None, mirror, 0)
     assert 3.9 < time.monotonic() - began < 6.0
-    assert "waiting for MLflow to take the last trials, at most 0:04 ..." in capsys.readouterr().out
+    assert [text.count("MLflow") for text in said_before] == [1]
+    assert "waiting for MLflow to take the last trials, at most 0:04 ..." in said_before[0]
     assert "is incomplete (not finished within 4 s); nothing is lost: --resume" in line

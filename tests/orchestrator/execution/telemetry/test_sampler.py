@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import NamedTemporaryFile, mkdtemp
+from tempfile import NamedTemporaryFile, TemporaryDirectory, mkdtemp
 from types import SimpleNamespace
 
 import pytest
@@ -56,40 +55,27 @@ def test_samples_once_a_period_however_often_it_is_asked(now: SimpleNamespace) -
     assert taken == 10
 
 
-@pytest.fixture
-def made_before() -> Iterator[Path]:
-    """A folder in shared memory; afterwards there is no more in shared memory than before."""
-    before = set(Path(SHARED_MEMORY).iterdir())
-    yield Path(mkdtemp(dir=SHARED_MEMORY))
-    for path in set(Path(SHARED_MEMORY).iterdir()) - before:
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
+def test_files_in_shared_memory_are_counted_and_removed_unless_they_are_others() -> None:
+    def made(folder: str | Path = SHARED_MEMORY) -> Path:
+        opened = NamedTemporaryFile(dir=folder, delete=False)  # noqa: SIM115
+        return Path(stack.enter_context(opened).name)
 
-
-def test_files_in_shared_memory_are_counted_and_removed_unless_they_are_others(
-    made_before: Path,
-) -> None:
-    with ExitStack() as stack:
-
-        def made(folder: str | Path = SHARED_MEMORY) -> Path:
-            opened = NamedTemporaryFile(dir=folder, delete=False)  # noqa: SIM115
-            return Path(stack.enter_context(opened).name)
-
-        before, shared = made(), SharedFiles()
-        folder = Path(mkdtemp(dir=SHARED_MEMORY), "in", "folders")
-        folder.mkdir(parents=True)
+    with ExitStack() as stack, TemporaryDirectory(dir=SHARED_MEMORY) as before:
+        others, shared = made(before), SharedFiles()
+        folder = Path(mkdtemp(dir=SHARED_MEMORY), "in")
+        folder.mkdir()
         shared.read(PIDS)
         own = [made(), made(folder), made(folder.parent)]
         for path in own:
             path.write_bytes(bytes(2**20))
-        in_others = made(made_before)
+        others_since = [made(before), folder.parent / "of another, that no process here has open"]
+        others_since[1].touch()
         shared.read(PIDS)
         assert shared.num_bytes == 3 * 2**20
-    other = own[2].with_suffix(".of-another")
-    other.write_bytes(b"no process of the trial has it open")
-    shared.read(PIDS)
-    shared.remove()
-    left = [path for path in (before, *own, folder, in_others, other) if path.exists()]
-    assert left == [before, in_others, other]
+        shared.remove()
+        left = [path for path in (others, *own, folder, *others_since) if path.exists()]
+        assert left == [others, *others_since]
+        shutil.rmtree(folder.parent)
 
 
 def test_figures_are_of_the_time_between_samples(
