@@ -20,9 +20,7 @@ _MOST: Final = 10_000
 
 
 class SharedFiles:
-    """Files that were not there before, and that a process of the trial wrote when first seen.
-
-    Those in folders that were not there before count too, and these folders are removed with them.
+    """New files, in new folders too, that a process of the trial wrote when they were first seen.
 
     Attributes:
         num_bytes: Their memory at the last reading.
