@@ -101,7 +101,9 @@ SHOWN_BY = {
         "tests/trainables/data/sets/test_products_synthetic.py"
     ),
     "trainables/data/sets/mag_generator.py": "tests/trainables/data/sets/test_mag240m.py",
-    "trainables/graph/randomness.py": "tests/trainables/graph/test_drawing.py",
+    "trainables/graph/on_device/relational_graph.py": (
+        "tests/trainables/graph/on_device/test_batches.py"
+    ),
     "trainables/graph/submission.py": "tests/trainables/test_rgat_batches.py",
     "trainables/graph/training_state.py": "tests/trainables/test_rgat.py",
     "trainables/loading/sources.py": "tests/trainables/loading/test_order.py",

@@ -19,6 +19,12 @@ from torch.nn import functional
 from orchestrator import Demand, Machine, Phase, Run, Trainable, both, knobs, learning, requires
 from trainables.checkpoints import Progress
 from trainables.classification import OBJECTIVES
+from trainables.compiling import (
+    COMPILE_CONSTRAINTS,
+    CompileKnobs,
+    compiled,
+    starts_anew_with_each_shape,
+)
 from trainables.data.formats.graph_store import GraphStore
 from trainables.data.sets.ogbn_products import OGBN_PRODUCTS
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
@@ -57,12 +63,13 @@ from trainables.losses import EpochLoss
 from trainables.parallel import joined_ranks
 from trainables.precision import Precision
 from trainables.settings import (
+    LOADER_CONSTRAINTS,
     PROCESS_CONSTRAINTS,
     BatchKnobs,
     PrefetchKnobs,
     ProcessKnobs,
+    cores_of_workers,
     demand_of,
-    pinning_needs_cuda,
     prepare_process,
     streaming_needs_pinned_batches,
 )
@@ -72,7 +79,13 @@ from trainables.settings import (
 
 @knobs
 class SageConfig(
-    ProcessKnobs, PrefetchKnobs, PlacementKnobs, MicroBatchKnobs, BatchKnobs, HoldOutKnobs
+    ProcessKnobs,
+    PrefetchKnobs,
+    PlacementKnobs,
+    MicroBatchKnobs,
+    BatchKnobs,
+    HoldOutKnobs,
+    CompileKnobs,
 ):
     """Knobs of GraphSAGE."""
 
@@ -180,7 +193,10 @@ def train(config: SageConfig, run: Run) -> None:
         table, batches = _batches(config, run, store)
         network = GraphSage(config, store.num_features, store.num_classes).to(run.device)
         # Evaluation and checkpoints use the network itself, the steps what is wrapped around it.
-        trained = ranks.parallel(network, "ddp")
+        is_one_shape = config.mode == "full"
+        trained = ranks.parallel(
+            compiled(network, config.compile, is_one_shape=is_one_shape), "ddp"
+        )
         optimizer = torch.optim.Adam(
             network.parameters(), config.scaled_lr(), weight_decay=config.weight_decay, fused=True
         )
@@ -266,7 +282,7 @@ def _batches(
     )
     most = config.accumulate * most_bytes(share, config.fanouts, table)
     parts = FetchParts(fetch=fetch, count=config.accumulate, slots=Slots.between(config, most))
-    return table, LoadedBatches(parts, order, config)
+    return table, LoadedBatches(parts, order, config, cores_of_workers(config, run))
 
 
 def _splits(run: Run, store: GraphStore) -> dict[str, Tensor]:
@@ -323,10 +339,16 @@ graphsage = Trainable(
     reports=OBJECTIVES,
     constraints=[
         *PROCESS_CONSTRAINTS,
-        pinning_needs_cuda,
+        *LOADER_CONSTRAINTS,
         streaming_needs_pinned_batches,
         _one_rank_in_full_mode,
         *PLACEMENT_CONSTRAINTS,
+        *COMPILE_CONSTRAINTS,
+        requires(
+            lambda config: config.mode == "full" or not starts_anew_with_each_shape(config),
+            "compile=reduce-overhead and max-autotune start anew with each shape, and each sampled "
+            "batch has its own: compile=default, or mode=full",
+        ),
         requires(
             lambda config: config.sampler != "labor" or config.sampling == "cpu",
             "sampler=labor needs sampling=cpu: it is DGL's, whose wheels have no GPU",

@@ -5,11 +5,9 @@ Convolutions of 3x3 to 6 and 16 channels, linear layers 400-120-84-classes; SGD 
 
 from __future__ import annotations
 
-import os
-import shutil
 from functools import cache
 from importlib.util import find_spec
-from typing import Literal, cast
+from typing import Literal
 
 import torch
 from torch import nn
@@ -30,6 +28,7 @@ from orchestrator import (
 )
 from trainables.checkpoints import Progress
 from trainables.classification import OBJECTIVES
+from trainables.compiling import COMPILE_CONSTRAINTS, CompileKnobs, compiled
 from trainables.data.sets.digits import DIGITS
 from trainables.data.sets.mnist import MNIST
 from trainables.images import (
@@ -57,21 +56,21 @@ from trainables.losses import EpochLoss
 from trainables.parallel import joined_ranks
 from trainables.precision import Precision
 from trainables.settings import (
+    LOADER_CONSTRAINTS,
     PROCESS_CONSTRAINTS,
     BatchKnobs,
     LoaderKnobs,
     ProcessKnobs,
+    cores_of_workers,
     demand_of,
-    pinning_needs_cuda,
     prepare_process,
-    uses_cuda,
 )
 
 DP_GPUS = 2
 
 
 @knobs
-class LeNetConfig(ProcessKnobs, LoaderKnobs, ImageKnobs, BatchKnobs):
+class LeNetConfig(ProcessKnobs, LoaderKnobs, ImageKnobs, BatchKnobs, CompileKnobs):
     """Knobs of LeNet-5."""
 
     lr: float = learning(default=1e-3, gt=0, doc="SGD step size at a batch of 256")
@@ -92,7 +91,6 @@ class LeNetConfig(ProcessKnobs, LoaderKnobs, ImageKnobs, BatchKnobs):
         applies=lambda config: config.parallel == "ddp",
     )
     channels_last: bool = systems(default=False, doc="keep the channels of a pixel together")
-    compile: bool = systems(default=False, doc="train through torch.compile")
 
     def has_loader(self) -> bool:
         """Return True if batches come through a loader."""
@@ -132,7 +130,7 @@ def train(config: LeNetConfig, run: Run) -> None:
         precision = Precision(config.amp, run.device)
         # Evaluation and checkpoints use the network itself, the steps what is wrapped around it.
         trained = ranks.parallel(
-            _maybe_compiled(network, config), config.parallel, precision.autocast
+            compiled(network, config.compile), config.parallel, precision.autocast
         )
         optimizer = torch.optim.SGD(
             network.parameters(), lr=config.scaled_lr(), momentum=config.momentum, fused=True
@@ -178,9 +176,10 @@ def batches_of(images: LabelledImages, config: LeNetConfig, run: Run) -> Batches
     if config.data_path == "resident":
         examples = _examples(images, run.device)
         return ResidentBatches(examples.inputs, examples.labels, order)
+    cores = cores_of_workers(config, run)
     if config.data_path == "batched":
-        return LoadedBatches(Batched(images.pixels, images.labels, _inputs), order, config)
-    return LoadedBatches(PerSample(TransformedImages(images)), order, config)
+        return LoadedBatches(Batched(images.pixels, images.labels, _inputs), order, config, cores)
+    return LoadedBatches(PerSample(TransformedImages(images)), order, config, cores)
 
 
 class TransformedImages:
@@ -211,13 +210,6 @@ def _examples(images: LabelledImages, device: torch.device) -> Examples:
     return Examples(inputs=_inputs(images.pixels).to(device), labels=images.labels.to(device))
 
 
-def _maybe_compiled(network: LeNet, config: LeNetConfig) -> nn.Module:
-    if not config.compile:
-        return network
-    # Static shapes: an epoch has two, its batches' and its last batch's.
-    return cast("nn.Module", torch.compile(network, dynamic=False))
-
-
 # -- what a config needs
 
 
@@ -241,21 +233,6 @@ def _dp_needs_two_gpus(config: LeNetConfig, machine: Machine) -> str | None:
     return None
 
 
-def _compiling_needs_a_compiler(config: LeNetConfig, machine: Machine) -> str | None:
-    if not config.compile:
-        return None
-    # What torch's own backends look for: Triton on GPUs, C++ on CPUs.
-    usual, variable = ("gcc", "CC") if uses_cuda(config, machine) else ("g++", "CXX")
-    if not _on_path(os.environ.get(variable, usual)):
-        return f"compile=True needs a compiler: install {usual}, or name one in ${variable}"
-    return None
-
-
-@cache
-def _on_path(program: str) -> bool:
-    return shutil.which(program) is not None
-
-
 @cache
 def has_torchvision() -> bool:
     """Return True if torchvision is installed."""
@@ -269,16 +246,16 @@ lenet = Trainable(
     reports=(*OBJECTIVES, minimize("train_loss")),
     constraints=(
         *PROCESS_CONSTRAINTS,
-        pinning_needs_cuda,
+        *LOADER_CONSTRAINTS,
         _dp_needs_two_gpus,
-        _compiling_needs_a_compiler,
+        *COMPILE_CONSTRAINTS,
         requires(
             lambda config: config.parallel != "ddp" or config.ranks > 1,
             "parallel=ddp needs ranks of at least 2: one process is parallel=none",
         ),
         requires(
-            lambda config: not (config.compile and config.parallel == "dp"),
-            "compile=True does not go with parallel=dp, which copies the network in every step",
+            lambda config: config.compile == "off" or config.parallel != "dp",
+            "compile does not go with parallel=dp, which copies the network in every step",
         ),
         requires(
             lambda config: config.data_path != "per_sample" or has_torchvision(),

@@ -25,6 +25,7 @@ from orchestrator import (
 )
 from trainables.checkpoints import Progress
 from trainables.classification import OBJECTIVES
+from trainables.compiling import COMPILE_CONSTRAINTS, CompileKnobs, compiled
 from trainables.data.sets.digits import DIGITS
 from trainables.data.sets.mnist import MNIST
 from trainables.images import (
@@ -53,12 +54,13 @@ from trainables.losses import EpochLoss
 from trainables.parallel import Ranks
 from trainables.precision import Precision
 from trainables.settings import (
+    LOADER_CONSTRAINTS,
     PROCESS_CONSTRAINTS,
     PrefetchKnobs,
     ProcessKnobs,
+    cores_of_workers,
     demand_of,
     needs_cuda,
-    pinning_needs_cuda,
     prepare_process,
     streaming_needs_pinned_batches,
 )
@@ -68,7 +70,7 @@ SCALES = {"raw": torch.Tensor.float, "unit": unit_scaled, "normalised": normalis
 
 
 @knobs
-class MlpConfig(ProcessKnobs, PrefetchKnobs, ImageKnobs):
+class MlpConfig(ProcessKnobs, PrefetchKnobs, ImageKnobs, CompileKnobs):
     """Knobs of the perceptron."""
 
     lr: float = learning(default=5e-3, gt=0, doc="SGD step size")
@@ -128,6 +130,7 @@ def train(config: MlpConfig, run: Run) -> None:
     splits = image_splits(run, config)
     batches = batches_of(splits.train, config, run)
     network = Mlp(splits.num_classes).to(run.device)
+    trained = compiled(network, config.compile)
     optimizer = torch.optim.SGD(
         network.parameters(), lr=config.lr, momentum=config.momentum, fused=True
     )
@@ -149,7 +152,7 @@ def train(config: MlpConfig, run: Run) -> None:
             with run.phase(Phase.TRANSFER):
                 images, labels, total = arriving.on_device()
             with run.phase(Phase.FORWARD), precision.autocast():
-                summed = functional.cross_entropy(network(images), labels, reduction="sum")
+                summed = functional.cross_entropy(trained(images), labels, reduction="sum")
             with run.phase(Phase.BACKWARD):
                 precision.backward(summed / total)
             with run.phase(Phase.OPTIMIZER):
@@ -182,9 +185,10 @@ def batches_of(images: LabelledImages, config: MlpConfig, run: Run) -> Batches[B
         return ResidentBatches(inputs, labels, order)
     if config.data_placement == "pinned":
         return StagedBatches(inputs, labels, order)
+    cores = cores_of_workers(config, run)
     if config.data_path == "batched":
-        return LoadedBatches(Batched(inputs, labels), order, config)
-    return LoadedBatches(PerSample(TensorDataset(inputs, labels)), order, config)
+        return LoadedBatches(Batched(inputs, labels), order, config, cores)
+    return LoadedBatches(PerSample(TensorDataset(inputs, labels)), order, config, cores)
 
 
 def _examples(images: LabelledImages, config: MlpConfig, device: torch.device) -> Examples:
@@ -203,8 +207,9 @@ mlp = Trainable(
     reports=(*OBJECTIVES, minimize("train_loss")),
     constraints=(
         *PROCESS_CONSTRAINTS,
-        pinning_needs_cuda,
+        *LOADER_CONSTRAINTS,
         streaming_needs_pinned_batches,
+        *COMPILE_CONSTRAINTS,
         needs_cuda(
             "data_placement", "pinned", why="page-locked memory only speeds up copies to one"
         ),

@@ -54,13 +54,14 @@ from trainables.losses import EpochLoss
 from trainables.parallel import joined_ranks
 from trainables.precision import Precision
 from trainables.settings import (
+    LOADER_CONSTRAINTS,
     PROCESS_CONSTRAINTS,
     BatchKnobs,
     PrefetchKnobs,
     ProcessKnobs,
+    cores_of_workers,
     demand_of,
     needs_cuda,
-    pinning_needs_cuda,
     prepare_process,
     streaming_needs_pinned_batches,
 )
@@ -198,7 +199,7 @@ def _batches(config: NodeEmbeddingConfig, run: Run, split: LinkSplit) -> LoadedB
         rank=run.rank,
         world_size=run.world_size,
     )
-    return LoadedBatches(fetch, order, config)
+    return LoadedBatches(fetch, order, config, cores_of_workers(config, run))
 
 
 # -- what it asks of a machine
@@ -215,7 +216,7 @@ node_embedding = Trainable(
     reports=[maximize("val_auc")],
     constraints=[
         *PROCESS_CONSTRAINTS,
-        pinning_needs_cuda,
+        *LOADER_CONSTRAINTS,
         streaming_needs_pinned_batches,
         needs_cuda("placement", "gpu"),
         requires(

@@ -32,6 +32,12 @@ from orchestrator import (
     systems,
 )
 from trainables.classification import OBJECTIVES, classified
+from trainables.compiling import (
+    COMPILE_CONSTRAINTS,
+    CompileKnobs,
+    compiled,
+    starts_anew_with_each_shape,
+)
 from trainables.data.formats.relational_store import UNLABELLED, RelationalStore
 from trainables.data.sets.mag240m import MAG240M
 from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
@@ -57,11 +63,11 @@ from trainables.losses import EpochLoss
 from trainables.parallel import joined_ranks
 from trainables.precision import Precision
 from trainables.settings import (
+    LOADER_CONSTRAINTS,
     PROCESS_CONSTRAINTS,
     BatchKnobs,
     ProcessKnobs,
     demand_of,
-    pinning_needs_cuda,
     prepare_process,
     streaming_needs_pinned_batches,
 )
@@ -72,7 +78,7 @@ Split = Literal["train", "val", "test"]
 
 
 @knobs
-class RgatConfig(ProcessKnobs, RelationalKnobs, BatchKnobs, HoldOutKnobs):
+class RgatConfig(ProcessKnobs, RelationalKnobs, BatchKnobs, HoldOutKnobs, CompileKnobs):
     """Knobs of RGAT. Defaults are the study's, but for how its batches came to be.
 
     The study had 4 loader workers in training (``num_workers``) and 2 in validation, page-locked
@@ -198,11 +204,11 @@ def train(config: RgatConfig, run: Run) -> None:
             "to train on; smaller batches or more epochs train further\n"
         )
     with joined_ranks(run) as ranks:
-        graph = RelationalGraph.of(store, config, run.device)
+        graph = RelationalGraph.of(store, config, run)
         batches = _batches(config, run, graph, "train")
         network = Rgat(config, store).to(run.device)
         # Evaluation and checkpoints use the network itself, the steps what is wrapped around it.
-        trained = ranks.parallel(network, "ddp")
+        trained = ranks.parallel(compiled(network, config.compile, is_one_shape=False), "ddp")
         optimizer = torch.optim.Adam(
             network.parameters(), config.scaled_lr(), weight_decay=config.weight_decay, fused=True
         )
@@ -345,9 +351,15 @@ rgat = Trainable(
     reports=(*OBJECTIVES, minimize("train_loss")),
     constraints=(
         *PROCESS_CONSTRAINTS,
-        pinning_needs_cuda,
+        *LOADER_CONSTRAINTS,
         streaming_needs_pinned_batches,
         *PLACEMENT_CONSTRAINTS,
+        *COMPILE_CONSTRAINTS,
+        requires(
+            lambda config: not starts_anew_with_each_shape(config),
+            "compile=reduce-overhead and max-autotune start anew with each shape, and each sampled "
+            "batch has its own: compile=default",
+        ),
         requires(lambda config: config.hidden % config.heads == 0, "heads must divide hidden"),
         requires(
             lambda config: (

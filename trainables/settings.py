@@ -7,6 +7,7 @@ knob of a group, or refuse a value of it with a constraint.
 from __future__ import annotations
 
 import math
+import os
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from orchestrator import Constraint, Demand, Machine, both, knobs, learning, systems
@@ -27,7 +28,9 @@ class ProcessKnobs:
         "numbers, of the same distribution",
     )
     threads: int = systems(
-        default=0, ge=0, doc="torch's threads in an operation; 0: one for each core of the rank"
+        default=0,
+        ge=0,
+        doc="torch's threads in an operation; 0: one for each core of the rank, but the loader's",
     )
     allocator: Literal["default", "tuned", "jemalloc"] = systems(
         default="tuned",
@@ -59,6 +62,13 @@ class LoaderKnobs:
         ge=0,
         doc="loader processes of a rank",
         applies=lambda config: config.has_loader(),
+    )
+    loader_cores: int = systems(
+        default=0,
+        ge=0,
+        doc="cores of a rank that its loader processes have, and torch's threads not; 0: they "
+        "share all of them",
+        applies=lambda config: config.num_workers > 0,
     )
     prefetch_factor: int = systems(
         default=2,
@@ -142,13 +152,30 @@ def prepare_process(config: ProcessKnobs, run: Run) -> None:
     """Set the process's threads, seed and float32 precision; a trainable does this first.
 
     PyTorch's default on a GPU is TF32 in convolutions: ``device`` would change what is learned.
+
+    Raises:
+        ValueError: The loader has all cores of the rank.
     """
     import torch
 
-    torch.set_num_threads(config.threads or run.num_cores)
+    of_loader = config.loader_cores if isinstance(config, LoaderKnobs) else 0
+    if of_loader >= run.num_cores:
+        raise ValueError(f"loader_cores={of_loader} leaves none of a rank's {run.num_cores} cores")
+    torch.set_num_threads(config.threads or run.num_cores - of_loader)
     torch.manual_seed(run.seed)
     torch.set_float32_matmul_precision("high" if config.amp == "tf32" else "highest")
     torch.backends.cudnn.allow_tf32 = config.amp == "tf32"
+
+
+def cores_of_workers(config: LoaderKnobs, run: Run) -> list[int]:
+    """Return the cores to bind loader processes to: none without ``loader_cores``.
+
+    The training process may use all of them: while workers wait it is alone. A rank that shares the
+    node's cores with other trials binds no workers, since those would bind theirs to the same ones.
+    """
+    cores = sorted(os.sched_getaffinity(0))
+    is_bound = len(cores) == run.num_cores
+    return cores[len(cores) - config.loader_cores :] if is_bound else []
 
 
 def uses_cuda(config: ProcessKnobs, machine: Machine) -> bool:
@@ -214,6 +241,17 @@ def pinning_needs_cuda(config: LoaderKnobs, machine: Machine) -> str | None:
     if config.pin_memory and isinstance(config, ProcessKnobs) and not uses_cuda(config, machine):
         return "pin_memory=True needs a GPU: page-locked memory only speeds up copies to one"
     return None
+
+
+def loader_leaves_a_core(config: LoaderKnobs, machine: Machine) -> str | None:
+    """The constraint that goes with ``loader_cores``; a trial may have fewer than its node."""
+    if config.loader_cores < machine.cpus or not config.loader_cores:
+        return None
+    return f"loader_cores={config.loader_cores} leaves none of the node's {machine.cpus} cores"
+
+
+LOADER_CONSTRAINTS: tuple[Constraint[LoaderKnobs], ...] = (pinning_needs_cuda, loader_leaves_a_core)
+"""What goes with :class:`LoaderKnobs`."""
 
 
 def streaming_needs_pinned_batches(config: PrefetchKnobs, machine: Machine) -> str | None:

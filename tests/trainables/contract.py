@@ -78,8 +78,12 @@ def is_a_test(name: str) -> bool:
     return any(f"def {name}(" in file.read_text() for file in files)
 
 
-OF_PROCESSES: Mapping[str, str] = {"allocator": "test_an_allocator_changes_nothing_that_is_learned"}
+OF_PROCESSES: Mapping[str, str] = {
+    "allocator": "test_an_allocator_changes_nothing_that_is_learned",
+    "loader_cores": "test_workers_have_the_cores_that_the_threads_leave",
+}
 """What a process has from its start on."""
+COMPILED = {"compile": "test_what_is_compiled_learns_the_same"}
 PROCESS_VALUES = {"threads": (1, 2), "log_every": (0, 3), "eval_every": (1, 2)}
 LOADER_VALUES = {"num_workers": (0, 2), "prefetch_factor": (2, 3)}
 PLACE_VALUES = {"cache_gib": (0.0, 1e-4), "accumulate": (1, 3)}
@@ -106,7 +110,7 @@ CASES = (
             **OF_PROCESSES,
             "parallel": "test_ranks_learn_what_one_process_learns",
             "ranks": "test_ranks_learn_what_one_process_learns",
-            "compile": "test_ranks_learn_what_one_process_learns",
+            **COMPILED,
         },
         effects={
             "data_path": "test_each_data_path_fetches_in_its_own_way",
@@ -119,7 +123,7 @@ CASES = (
         quick=MlpConfig(batch_size=132, lr=0.05, threads=1, data_path="batched"),
         values={**PROCESS_VALUES, **LOADER_VALUES, **IMAGE_VALUES},
         contexts={**LOADER_CONTEXTS, "input_scale=raw": {"lr": 1e-4}},
-        elsewhere=OF_PROCESSES,
+        elsewhere={**OF_PROCESSES, **COMPILED},
         effects={
             "data_path": "test_each_way_fetches_as_it_says",
             "data_placement": "test_each_way_fetches_as_it_says",
@@ -144,6 +148,7 @@ CASES = (
         contexts={**LOADER_CONTEXTS, "layers": {"mode": "full"}, "lr_scaling": {"batch_size": 98}},
         elsewhere={
             **OF_PROCESSES,
+            **COMPILED,
             "ranks": "test_ranks_learn_what_one_process_learns",
             "hold_out": "test_without_it_validation_nodes_are_trained_on",
             "graph_scope": "test_the_largest_component_s_nodes_alone_are_trained_on",
@@ -187,6 +192,7 @@ CASES = (
         contexts={**LOADER_CONTEXTS, "lr_decay": {"lr_step": 1}, "lr_scaling": {"batch_size": 60}},
         elsewhere={
             **OF_PROCESSES,
+            **COMPILED,
             "ranks": "test_ranks_share_each_batch_and_learn_alike",
             "hold_out": "test_without_it_validation_nodes_are_trained_on",
             "eval_fanouts": "test_eval_fanouts_change_the_accuracy_and_not_the_training",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -58,6 +59,7 @@ def watched(
     *,
     epochs: int = 1,
     steps: int | None = None,
+    num_cores: int = 1,
     runs: list[WatchingRun] | None = None,
 ) -> Reports:
     def make_run(where: Context, channel: Channel) -> Run:
@@ -67,7 +69,7 @@ def watched(
             runs.append(run)
         return run
 
-    where = context(case.data, epochs=epochs, steps=steps)
+    where = context(case.data, epochs=epochs, steps=steps, num_cores=num_cores)
     return train_once(case.trainable, config, where, make_run=make_run)
 
 
@@ -150,6 +152,32 @@ def test_workers_are_processes_and_may_be_kept(case: Case) -> None:
     first, second = workers(num_workers=1, persistent_workers=True)
     assert len(first) == 1
     assert first == second
+
+
+@EVERY_CASE
+def test_workers_have_the_cores_that_the_threads_leave(case: Case) -> None:
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) == 1:
+        pytest.skip("there is one core")
+
+    def seen(loader_cores: int, num_cores: int) -> tuple[set[int], set[int]]:
+        before = {child.pid for child in psutil.Process().children()}
+        threads, bound = set[int](), set[int]()
+
+        def look(_: int) -> None:
+            threads.add(torch.get_num_threads())
+            workers = {child.pid for child in psutil.Process().children()} - before
+            bound.update(*(os.sched_getaffinity(worker) for worker in workers))
+
+        knobs = {"num_workers": 1, "loader_cores": loader_cores, "threads": 0}
+        config = canonical(replaced(case.large_batches(), knobs))
+        watched(case, config, look, num_cores=num_cores)
+        return threads, bound
+
+    assert seen(0, len(cores)) == ({len(cores)}, set(cores))
+    assert seen(1, len(cores)) == ({len(cores) - 1}, {cores[-1]})
+    # The cores of a trial that is not bound to them are not known.
+    assert seen(1, len(cores) + 1) == ({len(cores)}, set(cores))
 
 
 @EVERY_CASE

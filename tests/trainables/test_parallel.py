@@ -192,7 +192,7 @@ PAIRS_ODD = {
 }  # fmt: skip
 """Batches that divide neither by the ranks nor by the samples; the last of the pairs is one."""
 DENSE = {**PAIRS_ODD, "embedding": "dense"}
-COMPILED = {**DIGITS_ODD, "compile": True, "drop_last": True}
+COMPILED = {**DIGITS_ODD, "compile": "default", "drop_last": True}
 """Without a smaller last batch there is one shape to compile for."""
 LARGE = PRODUCTS_SYNTHETIC.at("0.002")
 
@@ -244,7 +244,7 @@ def test_ranks_learn_what_one_process_learns(
     assert done.returncode == 0, done.stdout + done.stderr
     words = (line.split() for line in done.stdout.splitlines())
     figures = {each[0]: each[1] for each in words if len(each) > 1}
-    alone = {"ranks": 1, "parallel": "none", "compile": False}
+    alone = {"ranks": 1, "parallel": "none", "compile": "off"}
     config = trainable.config(**{name: alone.get(name, value) for name, value in knobs.items()})
     where = context(data, epochs=2, steps=20, evaluate_test=True)
     expected = train_once(trainable, config, where)

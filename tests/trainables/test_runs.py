@@ -131,7 +131,7 @@ def test_without_it_validation_nodes_are_trained_on(case: Case) -> None:
     for hold_out in (True, False):
         config = replaced(case.quick, {"hold_out": hold_out, "drop_last": False})
         batches = batches_seen(case.trainable, config, context(case.data))
-        seeds[hold_out] = sum(batch.total for batch in batches)
+        seeds[hold_out] = sum(parts[0].total for parts in batches)
     assert seeds == {True: facts["train"], False: facts["train"] + facts["val"]}
 
 

@@ -86,6 +86,17 @@ def test_a_process_has_the_threads_and_the_seed_of_its_run() -> None:
         torch.set_num_threads(before)
 
 
+def test_a_loader_s_cores_are_none_of_the_threads() -> None:
+    run, before = Run(context(DIGITS, num_cores=3), Reports()), torch.get_num_threads()
+    try:
+        prepare_process(Config(num_workers=1, loader_cores=1), run)
+        assert torch.get_num_threads() == 2
+        with pytest.raises(ValueError, match="loader_cores=3 leaves none of a rank's 3 cores"):
+            prepare_process(Config(num_workers=1, loader_cores=3), run)
+    finally:
+        torch.set_num_threads(before)
+
+
 @pytest.mark.parametrize("amp", ["off", "tf32", "bf16"])
 def test_float32_is_float32_on_a_gpu_too_unless_asked_otherwise(
     amp: Literal["off", "tf32", "bf16"], monkeypatch: pytest.MonkeyPatch
@@ -148,7 +159,11 @@ INFEASIBLE: list[tuple[Trainable[Any], dict[str, Any], int, str]] = [
     (lenet, {"parallel": "dp", "device": "cpu"}, 2, "parallel=dp needs two GPUs, and device=cpu"),
     (lenet, {"parallel": "ddp", "ranks": 2, "device": "cuda"}, 1, "needs 2 GPUs, the largest"),
     (lenet, {"parallel": "ddp"}, 0, "parallel=ddp needs ranks of at least 2"),
-    (lenet, {"parallel": "dp", "compile": True}, 2, "compile=True does not go with parallel=dp"),
+    (lenet, {"parallel": "dp", "compile": "default"}, 2, "compile does not go with parallel=dp"),
+    (lenet, {"compile": "reduce-overhead"}, 0, "compile=reduce-overhead needs a GPU"),
+    (graphsage, {"compile": "max-autotune"}, 1, "start anew with each shape"),
+    (rgat, {"compile": "reduce-overhead"}, 1, "start anew with each shape"),
+    (mlp, {"num_workers": 1, "loader_cores": 2}, 0, "leaves none of the node's 2 cores"),
     (mlp, {"data_placement": "pinned"}, 0, "data_placement=pinned needs a GPU"),
     (graphsage, {"mode": "full", "ranks": 2}, 0, "mode=full has one batch"),
     (graphsage, {"feature_placement": "pinned"}, 0, "feature_placement=pinned needs a GPU"),
@@ -186,6 +201,8 @@ def test_what_cannot_run_says_why(
         (mlp, {"data_placement": "pinned", "prefetch": "stream"}),
         (graphsage, {"feature_placement": "device"}),
         (graphsage, {"sampling": "gpu", "cache_gib": 1.0}),
+        (graphsage, {"mode": "full", "compile": "reduce-overhead"}),
+        (rgat, {"compile": "default"}),
         (rgat, {"sampling": "uva", "feature_placement": "pinned", "ranks": 2}),
         (node_embedding, {"placement": "gpu", "pin_memory": True, "prefetch": "stream"}),
         (node_embedding, {"placement": "gpu", "amp": "fp16", "embedding": "dense"}),
@@ -199,5 +216,5 @@ def test_with_gpus_it_can_run(trainable: Trainable[Any], knobs: dict[str, Any]) 
 @pytest.mark.parametrize("variable", ["CXX", "CC"])
 def test_compiling_needs_a_compiler(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(variable, "no-such-compiler")
-    found = lenet.infeasible(LeNetConfig(compile=True), GPUS if variable == "CC" else CPU)
+    found = lenet.infeasible(LeNetConfig(compile="default"), GPUS if variable == "CC" else CPU)
     assert f"or name one in ${variable}" in str(found)

@@ -107,6 +107,7 @@ def attended(x: Tensor, weights: Tensor, block: RelationalBlock) -> Tensor:
     return sums.view(heads, len(block.targets), x.shape[1])
 
 
+@torch.compiler.disable  # the pieces differ in each batch: it would be compiled anew
 def projected(heard: Tensor, weight: Tensor, block: RelationalBlock) -> Tensor:
     """Return each pair's message, by the matrix of its relation and of each head.
 

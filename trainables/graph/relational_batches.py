@@ -41,6 +41,10 @@ class RelationalBatch(NamedTuple):
     places: Tensor
     total: int
 
+    def identity(self) -> tuple[tuple[RelationalBlock, ...], Tensor, Tensor]:
+        """Return the part that is the same wherever the features are looked up."""
+        return self.blocks, self.labels, self.places
+
 
 @dataclass(frozen=True, kw_only=True)
 class FetchRelational:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic, TypeVar, cast
 
 import torch
@@ -26,9 +26,12 @@ class LoadedBatches(Generic[B]):
         fetch: Must depend on its draw alone; randomness in it too: see :class:`Draw`.
         order: The draws of each epoch.
         knobs: Workers, pinning and so on.
+        cores: What the workers are bound to; none to leave them as they are.
     """
 
-    def __init__(self, fetch: Fetch[B], order: BatchOrder, knobs: LoaderKnobs) -> None:
+    def __init__(
+        self, fetch: Fetch[B], order: BatchOrder, knobs: LoaderKnobs, cores: Sequence[int] = ()
+    ) -> None:
         self._draws = _Draws(order)
         self._loader: DataLoader[B] = DataLoader(
             cast("Dataset[B]", _Fetcher(fetch)),
@@ -39,7 +42,7 @@ class LoadedBatches(Generic[B]):
             prefetch_factor=knobs.prefetch_factor if knobs.num_workers else None,
             persistent_workers=knobs.persistent_workers and knobs.num_workers > 0,
             pin_memory=knobs.pin_memory,
-            worker_init_fn=_Settled(os.getpid()),
+            worker_init_fn=_Settled(os.getpid(), cores),
             # A separate one, so that loading draws nothing from the generator that training uses.
             generator=torch.Generator().manual_seed(order.seed),
         )
@@ -79,15 +82,18 @@ class _Fetcher(Generic[B]):
 
 
 class _Settled:
-    """First call of a worker: it ends with the training process, and has one thread."""
+    """First call of a worker: it ends with the training process, has one thread, and its cores."""
 
-    def __init__(self, parent: int) -> None:
+    def __init__(self, parent: int, cores: Sequence[int]) -> None:
         self._parent = parent
+        self._cores = cores
 
     def __call__(self, _worker: int) -> None:
         # Outside of a trial nothing else ties this process to its parent.
         die_with_parent(self._parent)
         torch.set_num_threads(1)
+        if self._cores:
+            os.sched_setaffinity(0, self._cores)
 
 
 def _as_it_is(batch: B) -> B:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from orchestrator import Phase, knobs, systems
+from orchestrator import Phase, Run, knobs, systems
 from orchestrator.space.configs import replaced
 from trainables.data.formats.relational_store import RelationalStore
 from trainables.graph.drawing import Ids
@@ -17,6 +17,7 @@ from trainables.graph.micro_batches import FetchParts, MicroBatchKnobs
 from trainables.graph.on_device.batches import DeviceSampler, SampleRelational
 from trainables.graph.on_device.draws import DeviceDraw
 from trainables.graph.places.features import FeatureTable
+from trainables.graph.places.mapped import MappedMemory
 from trainables.graph.places.placement import PlacementKnobs, graph_for
 from trainables.graph.relational_batches import (
     RelationalBatch,
@@ -25,7 +26,7 @@ from trainables.graph.relational_batches import (
 )
 from trainables.graph.slots import Slots
 from trainables.loading import Batches, BatchOrder, LoadedBatches, OwnBatches
-from trainables.settings import PrefetchKnobs
+from trainables.settings import PrefetchKnobs, cores_of_workers
 
 
 @knobs
@@ -51,20 +52,20 @@ class RelationalGraph:
     Attributes:
         store: The stored graph.
         table: Its features, or None where it has none.
-        device: Where training happens.
+        run: Where training happens.
+        memory: What may be given back once features are looked up in a step.
         on_device: ``indptr``, ``indices`` and ``edge_type`` that it samples from; none where the
             loader samples from the store.
     """
 
     store: RelationalStore
     table: FeatureTable | None
-    device: torch.device
+    run: Run
+    memory: MappedMemory
     on_device: Sequence[Tensor]
 
     @classmethod
-    def of(
-        cls, store: RelationalStore, config: PlacementKnobs, device: torch.device
-    ) -> RelationalGraph:
+    def of(cls, store: RelationalStore, config: RelationalKnobs, run: Run) -> RelationalGraph:
         """The graph with its parts where a config asks for them.
 
         Raises:
@@ -73,10 +74,12 @@ class RelationalGraph:
         tensors, on_device, table = store.tensors(), list[Tensor](), None
         if config.sampling != "cpu":
             arrays = [tensors.indptr, tensors.indices, tensors.edge_type]
-            on_device = graph_for(config.sampling, arrays, device)
+            on_device = graph_for(config.sampling, arrays, run.device)
         if tensors.features is not None:
-            table = FeatureTable.of(tensors.features, store.indptr, config, device)
-        return cls(store=store, table=table, device=device, on_device=on_device)
+            table = FeatureTable.of(tensors.features, store.indptr, config, run.device)
+        mapped = [] if store.features is None else [store.features]
+        memory = MappedMemory(mapped, config.mapped_gib * 2**30)
+        return cls(store=store, table=table, run=run, memory=memory, on_device=on_device)
 
     @property
     def phase(self) -> Phase:
@@ -87,7 +90,9 @@ class RelationalGraph:
         """Features of a batch's sources, if the batch only names them."""
         if self.table is None or self.table.in_loader:
             return inputs
-        return self.table.rows(inputs)
+        rows = self.table.rows(inputs)
+        self.memory.keep_within_limit()
+        return rows
 
     def batches(
         self,
@@ -125,7 +130,7 @@ class RelationalGraph:
         # Workers of one evaluation would wait for the next one throughout an epoch of training.
         kept = config if training else replaced(config, {"persistent_workers": False})
         parts = FetchParts(fetch=loaded, count=count, slots=Slots.between(config, most))
-        return LoadedBatches(parts, order, kept)
+        return LoadedBatches(parts, order, kept, cores_of_workers(config, self.run))
 
     def _sampled_here(
         self, nodes: Ids, fanouts: Sequence[int], keys: tuple[int, ...], *, each_step: bool
@@ -135,8 +140,8 @@ class RelationalGraph:
             sampler=DeviceSampler(
                 draw=DeviceDraw(indptr, indices, replace=False),
                 fanouts=fanouts,
-                seeds=torch.from_numpy(nodes).to(self.device),
-                labels=torch.from_numpy(self.store.labels[nodes]).to(self.device),
+                seeds=torch.from_numpy(nodes).to(self.run.device),
+                labels=torch.from_numpy(self.store.labels[nodes]).to(self.run.device),
             ),
             edge_type=edge_type,
             num_relations=self.store.num_relations,

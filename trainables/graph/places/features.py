@@ -32,7 +32,8 @@ class Cache:
         Raises:
             MemoryError: The GPU has no room for it.
         """
-        num_nodes, num_bytes = len(features), int(gib * 2**30)
+        num_nodes = len(features)
+        num_bytes = min(int(gib * 2**30), features.nbytes + 4 * num_nodes)
         require_room("cache_gib", num_bytes, device)
         num_cached = max((num_bytes - 4 * num_nodes) // features[:1].nbytes, 1)
         by_degree = np.argpartition(-np.diff(indptr), min(num_cached, num_nodes - 1))
@@ -70,12 +71,8 @@ class FeatureTable:
         Raises:
             MemoryError: The GPU has no room for it.
         """
-        gib, place, in_loader = (
-            config.cache_gib,
-            config.feature_placement,
-            config.looks_up_in_loader(),
-        )
-        on_host = place in ("memmap", "host")
+        gib, place = config.cache_gib, config.feature_placement
+        in_loader, on_host = config.looks_up_in_loader(), place in ("memmap", "host")
         return cls(
             features=placed(features, place, device),
             in_loader=in_loader,

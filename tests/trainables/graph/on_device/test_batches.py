@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from orchestrator.measurement.fingerprint import Fingerprint
 from tests.trainables.graph import graphsage_runs, rgat_runs
 from tests.trainables.running import context, train_once
 from trainables.graphsage import graphsage
@@ -64,6 +65,25 @@ def test_relational_batches_are_those_of_the_loader(sampling: str) -> None:
         for ours, theirs in zip(tensors(one), tensors(other), strict=True):
             assert torch.equal(ours, theirs)
             assert ours.dtype == theirs.dtype
+
+
+def test_a_place_changes_no_fingerprint() -> None:
+    def fingerprint(**knobs: object) -> str:
+        found = Fingerprint()
+        found.add_batch(rgat_runs.seen_by(rgat_runs.quick(**knobs))[0])
+        return found.batches
+
+    assert fingerprint(feature_placement="device") == fingerprint()
+    assert fingerprint(sampling="uva") == fingerprint()
+    assert fingerprint(fanouts=(3, 3)) != fingerprint()
+
+
+def test_a_part_of_a_batch_may_be_empty() -> None:
+    for trainable, runs in ((graphsage, graphsage_runs), (rgat, rgat_runs)):
+        parts = runs.seen_by(runs.quick(accumulate=110, sampling="gpu"))
+        assert min(len(part.labels) for part in parts) == 0
+        reports = train_once(trainable, runs.quick(accumulate=110), context(runs.TINY, steps=2))
+        assert reports.metric("train_loss")[0] < 5
 
 
 @WAYS
