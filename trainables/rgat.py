@@ -158,7 +158,11 @@ class Rgat(nn.Module):
             nn.init.xavier_uniform_(self.embeddings.weight)
         self.layers = nn.ModuleList(
             RelationalAttention(
-                before, hidden, heads=config.heads, num_relations=store.num_relations
+                before,
+                hidden,
+                heads=config.heads,
+                num_relations=store.num_relations,
+                compiles=config.compile != "off",
             )
             for before in (width, *[hidden] * (num_layers - 1))
         )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from torch._dynamo.utils import counters
 
 from orchestrator.space.configs import knobs_of, replaced
 from tests.trainables.contract import CASES, Case
@@ -21,14 +21,16 @@ MODES = [
 
 
 @pytest.fixture
-def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A compiler that has compiled nothing yet."""
+def stats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Counters of a compiler that has compiled nothing yet."""
+    from torch._dynamo.utils import counters
+
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "compiled"))
     monkeypatch.setenv("TORCHINDUCTOR_COMPILE_THREADS", "1")  # no pool of compiling processes
     monkeypatch.setenv("TORCHINDUCTOR_VEC_ISA_OK", "0")  # scalar code is compiled faster
     torch._dynamo.reset()
     counters.clear()
-    yield
+    yield counters["stats"]
     torch._dynamo.reset()
 
 
@@ -36,8 +38,7 @@ def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("case", WITH_COMPILE, ids=lambda case: case.trainable.name)
-@pytest.mark.usefixtures("compiler")
-def test_what_is_compiled_learns_the_same(case: Case, mode: str) -> None:
+def test_what_is_compiled_learns_the_same(case: Case, mode: str, stats: Any) -> None:  # noqa: ANN401
     knobs = {name: value for name, value in case.same_on_gpu.items() if name == "dropout"}
     if mode != "default" and "mode" in knobs_of(case.quick):
         knobs["mode"] = "full"
@@ -50,4 +51,4 @@ def test_what_is_compiled_learns_the_same(case: Case, mode: str) -> None:
     assert found == pytest.approx(expected, rel=1e-4 if mode == "default" else 5e-3)
     # One program for the batches of all shapes; rgat has a few, since some of its guards differ.
     most = 20 if case.trainable.name == "rgat" else 2
-    assert 0 < counters["stats"]["unique_graphs"] <= most
+    assert 0 < stats["unique_graphs"] <= most

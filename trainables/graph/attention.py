@@ -25,10 +25,15 @@ class RelationalAttention(nn.Module):
     W_rh h_u + c_r`` over the sources ``u`` that ``v`` hears from by relation ``r``. Equal to
     DGL's ``GATConv`` on the edges of each relation, without projecting every node once for
     each relation: scores need no projected nodes, and sums are taken before the projection.
+    With ``compiles`` the projection is left out of what is compiled.
     """
 
-    def __init__(self, width: int, hidden: int, *, heads: int, num_relations: int) -> None:
+    def __init__(
+        self, width: int, hidden: int, *, heads: int, num_relations: int, compiles: bool = False
+    ) -> None:
         super().__init__()
+        # Its pieces differ in each batch: compiled, it would be compiled anew for each.
+        self._projected = torch.compiler.disable(projected) if compiles else projected
         size = hidden // heads
         self.weight = nn.Parameter(torch.empty(num_relations, heads, size, width))
         self.of_source = nn.Parameter(torch.empty(num_relations, heads, size))
@@ -49,7 +54,7 @@ class RelationalAttention(nn.Module):
             return out + 0 * (self.weight.sum() + self.of_source.sum() + self.of_target.sum())
         weights = softmax_over_pairs(self._scores(x, own, block), block)
         heard = attended(x, weights, block)  # (heads, pairs, width)
-        parts = projected(heard, self.weight, block)  # (pairs, hidden)
+        parts = self._projected(heard, self.weight, block)  # (pairs, hidden)
         return out.index_add(0, block.targets, parts.to(out.dtype))
 
     def _scores(self, x: Tensor, own: Tensor, block: RelationalBlock) -> Tensor:
@@ -107,7 +112,6 @@ def attended(x: Tensor, weights: Tensor, block: RelationalBlock) -> Tensor:
     return sums.view(heads, len(block.targets), x.shape[1])
 
 
-@torch.compiler.disable  # the pieces differ in each batch: it would be compiled anew
 def projected(heard: Tensor, weight: Tensor, block: RelationalBlock) -> Tensor:
     """Return each pair's message, by the matrix of its relation and of each head.
 

@@ -42,5 +42,6 @@ class FetchParts(Generic[B]):
 
     def __call__(self, draw: Draw) -> tuple[B, ...]:
         """The micro-batches of ``draw``."""
-        parts = tuple(map(self.fetch, draw.parts(self.count)))
+        draws = draw.parts(self.count) if self.count > 1 else (draw,)
+        parts = tuple(map(self.fetch, draws))
         return parts if self.slots is None else self.slots.shipped(parts)
