@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from orchestrator import Machine, knobs, systems
+from trainables.graph.places.placement import PlacementKnobs
 from trainables.settings import ProcessKnobs, needs_cuda, uses_cuda
 
 Compile = Literal["off", "default", "reduce-overhead", "max-autotune"]
@@ -59,13 +60,19 @@ def _on_path(program: str) -> bool:
     return shutil.which(program) is not None
 
 
+def compiles_sampled_batches_once(config: CompileKnobs, _machine: Machine) -> str | None:
+    """The constraint that goes with ``compile``, for configs with ``PlacementKnobs``."""
+    is_sampled = isinstance(config, PlacementKnobs) and config.is_sampled()
+    if not is_sampled or config.compile in ("off", "default"):
+        return None
+    return (
+        f"compile={config.compile} starts anew with each shape, and each sampled batch has its own"
+    )
+
+
 COMPILE_CONSTRAINTS = (
     compiling_needs_a_compiler,
+    compiles_sampled_batches_once,
     needs_cuda("compile", "reduce-overhead", why="what it saves is the launch of kernels"),
 )
 """What goes with :class:`CompileKnobs`."""
-
-
-def starts_anew_with_each_shape(config: CompileKnobs) -> bool:
-    """Return True for a mode that records CUDA graphs or times kernels anew for each shape."""
-    return config.compile in ("reduce-overhead", "max-autotune")

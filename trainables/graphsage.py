@@ -19,18 +19,13 @@ from torch.nn import functional
 from orchestrator import Demand, Machine, Phase, Run, Trainable, both, knobs, learning, requires
 from trainables.checkpoints import Progress
 from trainables.classification import OBJECTIVES
-from trainables.compiling import (
-    COMPILE_CONSTRAINTS,
-    CompileKnobs,
-    compiled,
-    starts_anew_with_each_shape,
-)
+from trainables.compiling import COMPILE_CONSTRAINTS, CompileKnobs, compiled
 from trainables.data.formats.graph_store import GraphStore
 from trainables.data.sets.ogbn_products import OGBN_PRODUCTS
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graph.adjacency import Adjacency
 from trainables.graph.components import GraphScope, training_nodes
-from trainables.graph.drawing import Draw, LaborDraw, UniformDraw
+from trainables.graph.drawing import Draw, Ids, LaborDraw, UniformDraw
 from trainables.graph.evaluation import Evaluation
 from trainables.graph.layers import SageLayer, relu_dropout
 from trainables.graph.messages import Aggregator
@@ -57,7 +52,6 @@ from trainables.loading import (
     BatchOrder,
     Delivery,
     LoadedBatches,
-    OwnBatches,
 )
 from trainables.losses import EpochLoss
 from trainables.parallel import joined_ranks
@@ -264,25 +258,33 @@ def _batches(
         rank=run.rank,
         world_size=run.world_size,
     )
+    share = math.ceil(config.batch_size / run.world_size / config.accumulate)
+    most = config.accumulate * most_bytes(share, config.fanouts, table)
+    parts = FetchParts(
+        fetch=_fetch(config, run, store, seeds, table),
+        count=config.accumulate,
+        slots=Slots.between(config, most),
+    )
+    return table, LoadedBatches(parts, order, config, cores_of_workers(config, run))
+
+
+def _fetch(
+    config: SageConfig, run: Run, store: GraphStore, seeds: Ids, table: InputTable
+) -> FetchMinibatch | SampleMinibatch:
+    """The maker of mini-batches, in the loader or where training is."""
     if config.sampling != "cpu":
         sampler = DeviceSampler.of(
             store, seeds, config.fanouts, config.replace, config.sampling, run.device
         )
-        sampled = SampleMinibatch(sampler=sampler, seed=run.seed, table=table)
-        return table, OwnBatches(FetchParts(fetch=sampled, count=config.accumulate), order)
-    share = math.ceil(config.batch_size / run.world_size / config.accumulate)
-    fetch = FetchMinibatch(
-        sampler=NeighbourSampler(
-            _draw(config, store), config.fanouts, relabelling(store.num_nodes)
-        ),
+        return SampleMinibatch(sampler=sampler, seed=run.seed, table=table)
+    relabel = relabelling(store.num_nodes)
+    return FetchMinibatch(
+        sampler=NeighbourSampler(_draw(config, store), config.fanouts, relabel),
         seeds=seeds,
         labels=store.tensors().labels,
         seed=run.seed,
         table=table,
     )
-    most = config.accumulate * most_bytes(share, config.fanouts, table)
-    parts = FetchParts(fetch=fetch, count=config.accumulate, slots=Slots.between(config, most))
-    return table, LoadedBatches(parts, order, config, cores_of_workers(config, run))
 
 
 def _splits(run: Run, store: GraphStore) -> dict[str, Tensor]:
@@ -344,11 +346,6 @@ graphsage = Trainable(
         _one_rank_in_full_mode,
         *PLACEMENT_CONSTRAINTS,
         *COMPILE_CONSTRAINTS,
-        requires(
-            lambda config: config.mode == "full" or not starts_anew_with_each_shape(config),
-            "compile=reduce-overhead and max-autotune start anew with each shape, and each sampled "
-            "batch has its own: compile=default, or mode=full",
-        ),
         requires(
             lambda config: config.sampler != "labor" or config.sampling == "cpu",
             "sampler=labor needs sampling=cpu: it is DGL's, whose wheels have no GPU",

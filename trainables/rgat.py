@@ -32,12 +32,7 @@ from orchestrator import (
     systems,
 )
 from trainables.classification import OBJECTIVES, classified
-from trainables.compiling import (
-    COMPILE_CONSTRAINTS,
-    CompileKnobs,
-    compiled,
-    starts_anew_with_each_shape,
-)
+from trainables.compiling import COMPILE_CONSTRAINTS, CompileKnobs, compiled
 from trainables.data.formats.relational_store import UNLABELLED, RelationalStore
 from trainables.data.sets.mag240m import MAG240M
 from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
@@ -55,9 +50,9 @@ from trainables.graph.training_state import TrainingState
 from trainables.hold_out import HoldOutKnobs, trained_on
 from trainables.loading import (
     Arriving,
-    Batches,
     BatchOrder,
     Delivery,
+    LoadedBatches,
 )
 from trainables.losses import EpochLoss
 from trainables.parallel import joined_ranks
@@ -264,7 +259,7 @@ def _num_seeds(arriving: Arriving[tuple[RelationalBatch, ...]]) -> int:
 
 def _batches(
     config: RgatConfig, run: Run, graph: RelationalGraph, split: Split
-) -> Batches[tuple[RelationalBatch, ...]]:
+) -> LoadedBatches[tuple[RelationalBatch, ...]]:
     """Micro-batches of a split's nodes, with its fan-outs and its size."""
     training, nodes = split == "train", _nodes(graph.store, split)
     fanouts, batch_size = {
@@ -359,11 +354,6 @@ rgat = Trainable(
         streaming_needs_pinned_batches,
         *PLACEMENT_CONSTRAINTS,
         *COMPILE_CONSTRAINTS,
-        requires(
-            lambda config: not starts_anew_with_each_shape(config),
-            "compile=reduce-overhead and max-autotune start anew with each shape, and each sampled "
-            "batch has its own: compile=default",
-        ),
         requires(lambda config: config.hidden % config.heads == 0, "heads must divide hidden"),
         requires(
             lambda config: (

@@ -1,7 +1,7 @@
 """Batches on their way to the training loop.
 
 order: samples of each batch, drawn from the seed and the epoch
-sources: sample by sample, whole batches, tensors on the device, or made in the process
+sources: sample by sample, whole batches, or tensors on the device
 workers: a DataLoader made from the knobs
 prefetch: the way to the device, within the step or ahead of it
 batch: inputs and labels; how they are moved, pinned and kept alive
@@ -13,7 +13,6 @@ from trainables.loading.prefetch import Arriving, Delivery
 from trainables.loading.sources import (
     Batched,
     Batches,
-    OwnBatches,
     PerSample,
     ResidentBatches,
     StagedBatches,
@@ -31,7 +30,6 @@ __all__ = [
     "Draw",
     "Fetch",
     "LoadedBatches",
-    "OwnBatches",
     "PerSample",
     "ResidentBatches",
     "StagedBatches",

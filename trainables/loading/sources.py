@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import torch
 from torch.utils.data import default_collate
@@ -12,7 +11,6 @@ from torch.utils.data import default_collate
 from trainables.loading.batch import Batch
 from trainables.loading.order import BatchOrder, Draw
 
-B = TypeVar("B")
 B_co = TypeVar("B_co", covariant=True)
 
 
@@ -143,27 +141,6 @@ class WholeSet:
     def epoch(self, _index: int) -> Iterator[Batch]:
         """The batch of an epoch."""
         yield self._batch
-
-
-@dataclass(frozen=True)
-class OwnBatches(Generic[B]):
-    """Batches that the training process fetches itself, one when the last one is done.
-
-    Attributes:
-        fetch: Makes the batch that a draw stands for.
-        order: The draws of each epoch.
-    """
-
-    fetch: Callable[[Draw], B]
-    order: BatchOrder
-
-    def __len__(self) -> int:
-        """Steps of an epoch."""
-        return len(self.order)
-
-    def epoch(self, index: int) -> Iterator[B]:
-        """The batches of an epoch."""
-        return map(self.fetch, self.order.epoch(index))
 
 
 def _staged(values: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:

@@ -20,12 +20,13 @@ from trainables.graph.places.features import FeatureTable
 from trainables.graph.places.mapped import MappedMemory
 from trainables.graph.places.placement import PlacementKnobs, graph_for
 from trainables.graph.relational_batches import (
+    FetchRelational,
     RelationalBatch,
     most_relational_bytes,
     neighbourhoods,
 )
 from trainables.graph.slots import Slots
-from trainables.loading import Batches, BatchOrder, LoadedBatches, OwnBatches
+from trainables.loading import BatchOrder, LoadedBatches
 from trainables.settings import PrefetchKnobs, cores_of_workers
 
 
@@ -102,7 +103,7 @@ class RelationalGraph:
         config: RelationalKnobs,
         *,
         training: bool,
-    ) -> Batches[tuple[RelationalBatch, ...]]:
+    ) -> LoadedBatches[tuple[RelationalBatch, ...]]:
         """Micro-batches of each step.
 
         Args:
@@ -113,24 +114,30 @@ class RelationalGraph:
             training: Whether every step samples anew, and in parts.
         """
         count, keys = config.accumulate if training else 1, (order.seed, int(training))
-        if self.on_device:
-            fetch = self._sampled_here(nodes, fanouts, keys, each_step=training)
-            return OwnBatches(FetchParts(fetch=fetch, count=count), order)
-        loaded = neighbourhoods(
+        share = math.ceil(order.batch_size / order.world_size / count)
+        most = count * most_relational_bytes(share, fanouts, self.store)
+        sampled = self._sampled_here if self.on_device else self._loaded
+        parts = FetchParts(
+            fetch=sampled(nodes, fanouts, keys, each_step=training),
+            count=count,
+            slots=Slots.between(config, most),
+        )
+        # Workers of one evaluation would wait for the next one throughout an epoch of training.
+        kept = config if training else replaced(config, {"persistent_workers": False})
+        return LoadedBatches(parts, order, kept, cores_of_workers(config, self.run))
+
+    def _loaded(
+        self, nodes: Ids, fanouts: Sequence[int], keys: tuple[int, ...], *, each_step: bool
+    ) -> FetchRelational:
+        return neighbourhoods(
             self.store,
             nodes,
             fanouts=fanouts,
             keys=keys,
-            each_step=training,
-            mapped_bytes=config.mapped_gib * 2**30,
+            each_step=each_step,
+            mapped_bytes=self.memory.limit_bytes,
             features=self.table.features if self.table and self.table.in_loader else None,
         )
-        share = math.ceil(order.batch_size / order.world_size / count)
-        most = count * most_relational_bytes(share, fanouts, self.store)
-        # Workers of one evaluation would wait for the next one throughout an epoch of training.
-        kept = config if training else replaced(config, {"persistent_workers": False})
-        parts = FetchParts(fetch=loaded, count=count, slots=Slots.between(config, most))
-        return LoadedBatches(parts, order, kept, cores_of_workers(config, self.run))
 
     def _sampled_here(
         self, nodes: Ids, fanouts: Sequence[int], keys: tuple[int, ...], *, each_step: bool

@@ -72,7 +72,8 @@ class FeatureTable:
             MemoryError: The GPU has no room for it.
         """
         gib, place = config.cache_gib, config.feature_placement
-        in_loader, on_host = config.looks_up_in_loader(), place in ("memmap", "host")
+        on_host = place in ("memmap", "host")
+        in_loader = on_host and config.sampling == "cpu" and not gib
         return cls(
             features=placed(features, place, device),
             in_loader=in_loader,

@@ -44,11 +44,6 @@ class PlacementKnobs:
         """Return True if batches are sampled; override it where they need not be."""
         return True
 
-    def looks_up_in_loader(self) -> bool:
-        """Return True if a batch arrives with its features."""
-        on_host = self.feature_placement in ("memmap", "host")
-        return on_host and self.sampling == "cpu" and not self.cache_gib
-
 
 def _cache_needs_cuda(config: PlacementKnobs, machine: Machine) -> str | None:
     if config.cache_gib and isinstance(config, ProcessKnobs) and not uses_cuda(config, machine):
