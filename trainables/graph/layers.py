@@ -62,7 +62,8 @@ class SageLayer(nn.Module):
             return self.update(inputs.own, self.neighbours(inputs.heard))
         x, adjacency = inputs
         own = x[: adjacency.num_targets]
-        if len(x) > len(own) and self.pool is None:
+        has_no_gradient = adjacency.out_indptr is None  # of features, in a first layer
+        if self.pool is None and (len(x) > len(own) or has_no_gradient):
             # A sampled block has many times more sources than targets: the matrix comes last.
             heard = aggregate(self.aggregator, x, own, adjacency)
             return self.update(own, self.neighbours(heard))
