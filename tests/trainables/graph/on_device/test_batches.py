@@ -83,7 +83,7 @@ def test_a_part_of_a_batch_may_be_empty() -> None:
         parts = runs.seen_by(runs.quick(accumulate=110, sampling="gpu"))
         assert min(len(part.labels) for part in parts) == 0
         reports = train_once(trainable, runs.quick(accumulate=110), context(runs.TINY, steps=2))
-        assert reports.metric("train_loss")[0] < 5
+        assert reports.kept[-1].step == 2
 
 
 @WAYS
