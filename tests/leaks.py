@@ -18,7 +18,7 @@ MARK = "SWEEP_TESTS"
 
 SET_BY_LIBRARIES = (
     "CUDA_", "DGL", "KMP_", "MLFLOW_", "MPL", "OMP_", "PYTEST_", "PYTHONBREAKPOINT", "RAY_",
-    "CRC32C_", "TORCH", "TRITON_", "TUNE_", "no_proxy",
+    "CRC32C_", "TORCH", "TRITON_", "TUNE_", "_TORCHINDUCTOR_", "no_proxy",
 )  # fmt: skip
 """Prefixes of variables that importing or starting a dependency may set for good."""
 
