@@ -6,19 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.kernel.search import Search
-from orchestrator.metrics import Goal
 from orchestrator.search.factored import Factored
 from orchestrator.search.stages.judge import Config, Judge, Results
 from orchestrator.space.knob import Role
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.problem import search_problem
-from orchestrator.tracking.console.view import Best, BestSoFar
+from orchestrator.tracking.console import words
 from orchestrator.trial import Stage
 
 if TYPE_CHECKING:
@@ -187,11 +186,9 @@ def candidates_of(factory: TrialFactory, record: SweepRecord) -> pd.DataFrame | 
 
 # -- for the live console
 
-_TITLES = {"samples_per_s": "fastest", "val_acc": "most accurate"}
 
-
-def best_so_far(history: SweepHistory, candidates: pd.DataFrame | None = None) -> BestSoFar:
-    """Return what the report would recommend now, and the best config by each objective.
+def best_so_far(history: SweepHistory, candidates: pd.DataFrame | None = None) -> str:
+    """Return a line on the config that the report would recommend now; "" while it has none.
 
     The analysis is imported on first use, since it takes a second.
 
@@ -199,39 +196,21 @@ def best_so_far(history: SweepHistory, candidates: pd.DataFrame | None = None) -
         history: The sweep so far.
         candidates: The configs of a factored search, which are composed; None for another search.
     """
-    from orchestrator.analysis.columns import config_of, rows_of
+    from orchestrator.analysis.columns import rows_of
     from orchestrator.analysis.recommendation.choice import choose
-    from orchestrator.analysis.recommendation.front import front_table, main_front
     from orchestrator.analysis.tables.run_tables import RunTables
     from orchestrator.storage.tables import trials_of
 
-    tables = RunTables(trials=trials_of(history), sweep=history.sweep)
+    sweep = history.sweep
+    tables = RunTables(trials=trials_of(history), sweep=sweep)
     if candidates is not None:
         tables = replace(tables, candidates=candidates)
-    configs = tables.configs[tables.configs["group"] == tables.main_group]
-    choice = choose(tables)
-    rows = {} if choice is None else {"recommended": choice.row}
-    for objective in tables.rule.directions:
-        values = objective.sign * configs[f"metrics.{objective.metric}"].dropna()
-        if not values.empty:
-            title = f"best {objective.metric}"
-            if objective.goal is Goal.MAXIMIZE:
-                title = _TITLES.get(objective.metric, title)
-            rows[title] = configs.iloc[configs.index.get_loc(values.idxmax())].to_dict()
-    leaders: dict[str, Best] = {}
-    for title, row in rows.items():
-        config = config_of(row, tables.sweep)
-        leaders.setdefault(repr(config), Best(title=title, config=config, figures=_figures(row)))
-    baseline = configs[rows_of(configs, history.sweep.baseline)]
-    speeds = baseline["metrics.samples_per_s"].dropna()
-    return BestSoFar(
-        leaders=tuple(leaders.values()),
-        baseline=None if speeds.empty else float(speeds.iloc[0]),
-        num_front=len(main_front(front_table(tables))),
-    )
-
-
-def _figures(row: Mapping[Any, Any]) -> dict[str, float]:
-    known = {str(name): cell for name, cell in row.items() if cell == cell}
-    of_metrics = {n: cell for n, cell in known.items() if n.startswith("metrics.")}
-    return {name.removeprefix("metrics."): float(cell) for name, cell in of_metrics.items()}
+    if (choice := choose(tables)) is None:
+        return ""
+    cells = {str(name).removeprefix("metrics."): cell for name, cell in choice.row.items()}
+    texts = [*words.differing(choice.config, sweep), *words.figures(cells, sweep)]
+    baseline = tables.configs.loc[rows_of(tables.configs, sweep.baseline), f"metrics.{words.SPEED}"]
+    if baseline.notna().any() and cells[words.SPEED] == cells[words.SPEED]:
+        times = cells[words.SPEED] / baseline.dropna().iloc[0]
+        texts.append(f"{times:.2f}x the baseline (unconfirmed)")
+    return f"best so far: {'  '.join(texts)}"

@@ -6,7 +6,7 @@ import atexit
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TextIO
 
 from rich.console import Console, Group
@@ -21,7 +21,7 @@ from orchestrator.kernel.parts import Fold
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.texts import bounded
 from orchestrator.tracking.console import words
-from orchestrator.tracking.console.view import BestSoFar, FindBest, Progress, block, num_occupied
+from orchestrator.tracking.console.view import Progress, block, num_occupied
 from orchestrator.trial import TrialState
 
 _SHARE_OF_TIME = 0.05
@@ -42,7 +42,8 @@ class Lines(Fold):
     Args:
         stream: The stream to write to. Default: standard output.
         past: Events of earlier processes, which are counted and not shown.
-        find_best: Finds the best configs so far, for the view.
+        find_best: Returns a line on the best config so far, for the view; it may take some tens of
+            milliseconds.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Lines(Fold):
         stream: TextIO | None = None,
         *,
         past: Iterable[Event] = (),
-        find_best: FindBest = lambda _: BestSoFar(),
+        find_best: Callable[[SweepHistory], str] = lambda _: "",
     ) -> None:
         self._stream = stream or sys.stdout
         # The output of a notebook's cells looks like a terminal.
@@ -70,7 +71,7 @@ class Lines(Fold):
         self._interrupt = ""
         self._most_running = 0
         self._find_best = find_best
-        self._best = BestSoFar()
+        self._best = ""
         self._is_stale = False  # finding the best imports the analysis: not before a trial's end
         self._find_at = 0.0
 
@@ -209,13 +210,13 @@ class Lines(Fold):
         live.update(Group(*view), refresh=True)
 
     def _find(self) -> None:
-        """Find the best configs again; that takes at most one twentieth of the time."""
+        """Find the best config again; that takes at most one twentieth of the time."""
         began, self._is_stale = time.monotonic(), False
         try:
             self._best = self._find_best(self._history)
         except Exception as error:  # noqa: BLE001 - a view ends no sweep
             self.note(f"the best so far is not known: {type(error).__name__}: {error}")
-            self._best, self._find_best = BestSoFar(), lambda _: BestSoFar()
+            self._best, self._find_best = "", lambda _: ""
         ended = time.monotonic()
         if self._find_at:  # the first one imports the analysis
             self._find_at = ended + (ended - began) / _SHARE_OF_TIME

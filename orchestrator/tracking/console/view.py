@@ -1,15 +1,8 @@
-"""The live view's content: progress, the best configs, the running trials.
-
-The driver passes the function that finds the best configs: the code of the recommendation, so that
-the console cannot disagree with the report.
-"""
+"""The live view's content: progress, the best config so far, the running trials."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
 from rich.columns import Columns
 from rich.console import RenderableType
@@ -19,45 +12,10 @@ from rich.text import Text
 
 from orchestrator.formats import clock, counted
 from orchestrator.storage.history import SweepHistory, TrialHistory
-from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.tracking.console import words
 
 MAX_RUNNING = 5
 _LEAST_BAR, _MOST_BAR = 10, 40
-
-
-@dataclass(frozen=True, kw_only=True)
-class Best:
-    """A config that leads in something.
-
-    Attributes:
-        title: Its lead in a word or two: ``recommended``, ``fastest``.
-        config: The value of every knob.
-        figures: Its metrics by name, means over its runs.
-    """
-
-    title: str
-    config: Mapping[str, Any]
-    figures: Mapping[str, float]
-
-
-@dataclass(frozen=True, kw_only=True)
-class BestSoFar:
-    """The leading configs of a sweep at one moment.
-
-    Attributes:
-        leaders: The configs, the recommended one first, none twice.
-        baseline: The baseline's speed, samples/s; None while it is not known.
-        num_front: Configs on the Pareto front; None while it is not known.
-    """
-
-    leaders: Sequence[Best] = ()
-    baseline: float | None = None
-    num_front: int | None = None
-
-
-FindBest = Callable[[SweepHistory], BestSoFar]
-"""Finds the best configs of a sweep; may take some tens of milliseconds."""
 
 
 class Progress:
@@ -98,22 +56,10 @@ class Progress:
     @property
     def left_s(self) -> float | None:
         """Time that the rest may take, by the trials so far; None if unknown."""
-        typical_s, shares = self.history.mean_taken_s, list(map(share_done, self.running))
-        if typical_s is None:
-            pairs = zip(self.running, shares, strict=True)
-            taken = [self.spent_s(trial) / share for trial, share in pairs if share]
-            typical_s = statistics.fmean(taken) if taken else None
+        typical_s = self.history.mean_taken_s
         if typical_s is None or not (self.num_waiting or (self.num_waiting == 0 and self.running)):
             return None
-        rest_s, together_s = list[float](), 0.0
-        for trial, share in zip(self.running, shares, strict=True):
-            spent_s = self.spent_s(trial)
-            each_s = spent_s * (1 - share) / share if share else max(0.0, typical_s - spent_s)
-            if trial.trial.interleaved:  # they end together
-                together_s = max(together_s, each_s)
-            else:
-                rest_s.append(each_s)
-        rest_s.append(together_s)
+        rest_s = [max(0.0, typical_s - self.spent_s(trial)) for trial in self.running]
         all_s = self.num_waiting * typical_s + sum(rest_s)
         return max([all_s / self._most_running, *rest_s])
 
@@ -151,14 +97,12 @@ def share_done(trial: TrialHistory) -> float:
 # -- the view
 
 
-def block(
-    now: Progress, best: BestSoFar, *, elapsed_s: float, width: int
-) -> Iterator[RenderableType]:
+def block(now: Progress, best: str, *, elapsed_s: float, width: int) -> Iterator[RenderableType]:
     """Yield the view. What matters least comes last, where a low terminal cuts it off.
 
     Args:
         now: The progress of the sweep.
-        best: Its best configs so far.
+        best: A line on its best config so far; "" for none.
         elapsed_s: Time since this process began with it.
         width: Columns of the terminal.
     """
@@ -181,8 +125,8 @@ def block(
         waits.setdefault(trial.waits_for, []).append(trial)
     for first, *more in waits.values():
         yield Text(words.wait(first, len(more)), style="yellow")
-    if best.leaders:
-        yield from _leaders(best, now.history.sweep)
+    if best:
+        yield Text(best)
     if now.running:
         yield from _running(now)
 
@@ -211,28 +155,6 @@ def _states(now: Progress) -> Iterator[Text]:
         yield Text(f"{now.num_waiting} to come", style=words.QUIET)
 
 
-def _leaders(best: BestSoFar, sweep: SweepRecord) -> Iterator[RenderableType]:
-    """Yield the leading configs: title, speed, over the baseline's, objectives, knobs."""
-    metrics = [each.metric for each in sweep.objectives if each.metric != words.SPEED]
-    table = Table.grid(Column(style="green", no_wrap=True), padding=(0, 2))
-    for _ in ("speed", "ratio", *metrics):
-        table.add_column(justify="right", no_wrap=True)
-    table.add_column()
-    ratios = []
-    for leader in best.leaders:
-        known = leader.figures
-        speed = known.get(words.SPEED)
-        ratios.append(f"{speed / best.baseline:.2f}x" if speed and best.baseline else "")
-        names = (words.SPEED, *metrics)
-        shown = [words.named_figure(name, known[name]) if name in known else "" for name in names]
-        knobs = "  ".join(words.differing(leader.config, sweep))
-        table.add_row(f"  {leader.title}", shown[0], ratios[-1], *shown[1:], knobs)
-    front = "" if best.num_front is None else f", {counted(best.num_front, 'config')} on the front"
-    ratio = "  (x: times the baseline, unconfirmed)" if any(ratios) else ""
-    yield Text(f"best so far{front}{ratio}", style=words.QUIET)
-    yield table
-
-
 def _running(now: Progress) -> Iterator[RenderableType]:
     """Yield the running trials, each with its activity and its time so far."""
     history, running = now.history, now.running
@@ -244,7 +166,7 @@ def _running(now: Progress) -> Iterator[RenderableType]:
     for trial in shown:
         title, knobs = words.label_of(trial), words.differing(trial.trial.config, history.sweep)
         where = [f"on {trial.node}"] if len(history.nodes) > 1 else []
-        rest = "  ".join([*words.figures(trial, history), *knobs, *where])
+        rest = "  ".join([*words.figures(trial.figures(), history.sweep), *knobs, *where])
         table.add_row(f"  {title}", _activity(trial), clock(now.spent_s(trial)), rest)
     yield table
 

@@ -58,7 +58,7 @@ def outcome(trial: TrialHistory, history: SweepHistory) -> Iterator[str]:
     assert result is not None
     if result.state in TRAINED:
         yield str(result.state)
-        yield from figures(trial, history)
+        yield from figures(trial.figures(), history.sweep)
     else:
         reason = first_line(result.reason) or "no reason given"
         yield f"{str(result.state).replace('_', ' ')}: {bounded(reason)}"
@@ -66,10 +66,9 @@ def outcome(trial: TrialHistory, history: SweepHistory) -> Iterator[str]:
         yield f"{result.wall_s:.1f} s"
 
 
-def figures(trial: TrialHistory, history: SweepHistory) -> Iterator[str]:
-    """Yield the speed and the objectives of a trial, as far as they are known."""
-    known = trial.figures()
-    for metric in dict.fromkeys([SPEED, *(each.metric for each in history.sweep.objectives)]):
+def figures(known: Mapping[str, float], sweep: SweepRecord) -> Iterator[str]:
+    """Yield the speed and the objectives among some figures."""
+    for metric in dict.fromkeys([SPEED, *(each.metric for each in sweep.objectives)]):
         if metric in known:
             yield named_figure(metric, known[metric])
 

@@ -28,7 +28,7 @@ from orchestrator.storage.history import SweepHistory, read_history
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.storage.tables import candidates_table, roles_of, trials_of
 from orchestrator.sweep.rigor import Rigor
-from orchestrator.tracking.console.view import BestSoFar
+from orchestrator.tracking.console.words import differing
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState, trial_id
 from tests.orchestrator.tracking.journals import Scribe, config, events_of, make_record, make_trial
 
@@ -311,11 +311,6 @@ def history_of(run_dir: Path, *results: dict[str, Any], **sweep: object) -> Swee
     return read_history(events_of(run_dir))
 
 
-def recommended(best: BestSoFar) -> dict[str, Any]:
-    assert best.leaders[0].title == "recommended"
-    return dict(best.leaders[0].config)
-
-
 def test_the_best_so_far_is_what_the_report_recommends(tmp_path: Path) -> None:
     scribe = Scribe(tmp_path).sweep()
     for number in range(8):
@@ -325,21 +320,20 @@ def test_the_best_so_far_is_what_the_report_recommends(tmp_path: Path) -> None:
             scribe.whole(make_trial(number, stage=Stage.CONFIRM, repeat=repeat))
     history = read_history(events_of(tmp_path))
     tables = RunTables(trials=trials_of(history), sweep=history.sweep)
-    assert recommended(best_so_far(history)) == findings(tables).config
+    config = findings(tables).config
+    assert config is not None
+    knobs = "  ".join(differing(config, history.sweep))
+    assert best_so_far(history).startswith(f"best so far: {knobs}  ")
 
 
-def test_each_objective_has_its_leader_and_no_config_is_named_twice(tmp_path: Path) -> None:
-    accurate = {"samples_per_s": 1e4, "val_acc": 0.99}
-    careless = {"samples_per_s": 9e4, "val_acc": 0.5}
-    history = history_of(tmp_path, {"metrics": accurate}, {"metrics": careless})
-    best = best_so_far(history)
-    titles = {leader.title: leader.config["num_workers"] for leader in best.leaders}
-    assert titles == {"recommended": 0, "fastest": 3}
-    assert best.leaders[1].figures["val_acc"] == 0.5
-    assert best.num_front == 2
-    assert best.baseline == pytest.approx(1e4)
+def test_it_has_its_figures_and_is_compared_with_the_baseline(tmp_path: Path) -> None:
+    slow, fast = {"samples_per_s": 1e4, "val_acc": 0.9}, {"samples_per_s": 9e4, "val_acc": 0.9}
+    history = history_of(tmp_path, {"metrics": slow}, {"metrics": fast})
+    assert best_so_far(history) == (
+        "best so far: num_workers=3  90,000 samples/s  val_acc 90.00 %  "
+        "9.00x the baseline (unconfirmed)"
+    )
 
 
 def test_before_anything_has_run_nothing_leads(tmp_path: Path) -> None:
-    best = best_so_far(history_of(tmp_path))
-    assert (list(best.leaders), best.baseline) == ([], None)
+    assert best_so_far(history_of(tmp_path)) == ""

@@ -14,11 +14,10 @@ import pytest
 from orchestrator.kernel.events import Event
 from orchestrator.storage.history import SweepHistory
 from orchestrator.tracking.console.live import Lines
-from orchestrator.tracking.console.view import Best, BestSoFar
 from orchestrator.tracking.console.words import differing, named_figure
 from orchestrator.trial import Stage, TrialState
 from tests.orchestrator.tracking.console.terminals import COLUMNS, ROWS, Terminal, last_view
-from tests.orchestrator.tracking.journals import Scribe, config, make_record, make_trial
+from tests.orchestrator.tracking.journals import Scribe, make_record, make_trial
 
 Shown = tuple[Lines, Scribe]
 
@@ -44,10 +43,8 @@ def shown(terminal: Terminal, tmp_path: Path) -> Shown:
 
 
 def test_a_terminal_shows_the_progress_of_the_sweep(terminal: Terminal, tmp_path: Path) -> None:
-    figures = {"samples_per_s": 1.5e4, "val_acc": 0.8667}
-    leader = Best(title="recommended", config=config(1), figures=figures)
-    found = BestSoFar(leaders=[leader], baseline=1e4, num_front=2)
-    tracker = Lines(terminal.stream, find_best=lambda _: found)
+    best = "best so far: num_workers=3  15,000 samples/s  val_acc 86.67 %"
+    tracker = Lines(terminal.stream, find_best=lambda _: best)
     scribe = Scribe(tmp_path / "run", tracker.apply).sweep(num_planned=6)
     trials = [make_trial(number) for number in range(5)]
     scribe.whole(trials[0])
@@ -58,14 +55,10 @@ def test_a_terminal_shows_the_progress_of_the_sweep(terminal: Terminal, tmp_path
     lines = last_view(terminal, tracker.tick)
 
     assert re.search(r"^━+[╸╺]━+ +3 of 6 done  0:0\d so far  about 0:0\d left$", lines[0])
-    assert lines[1:4] == [
-        "search:  2 completed  1 infeasible  1 running  2 to come",
-        "best so far, 2 configs on the front  (x: times the baseline, unconfirmed)",
-        "  recommended  15,000 samples/s  1.50x  val_acc 86.67 %  num_workers=3",
-    ]
-    assert lines[4] == "running"
+    assert lines[1] == "search:  2 completed  1 infeasible  1 running  2 to come"
+    assert lines[2:4] == [best, "running"]
     running = rf"  {trials[3].id[:6]}  2 of 3 epochs  0:0\d  1\d,\d+ samples/s  val_acc 85.00 %"
-    assert re.match(running, lines[5])
+    assert re.match(running, lines[4])
     assert lines[-1].endswith("num_workers=8")
     tracker.close(0)
 
@@ -177,11 +170,11 @@ def test_the_best_is_looked_for_once_a_trial_has_ended_and_not_on_each_tick(
     monkeypatch.setattr(time, "monotonic", lambda: now)
     num_looks = 0
 
-    def find(_: SweepHistory) -> BestSoFar:
+    def find(_: SweepHistory) -> str:
         nonlocal num_looks, now
         num_looks += 1
         now += 0.1  # it takes a while
-        return BestSoFar()
+        return ""
 
     tracker = Lines(terminal.stream, find_best=find)
     scribe = Scribe(tmp_path / "run", tracker.apply).sweep()
@@ -203,7 +196,7 @@ def test_the_best_is_looked_for_once_a_trial_has_ended_and_not_on_each_tick(
 def test_where_the_best_cannot_be_found_the_view_goes_on_and_says_so_once(
     terminal: Terminal, tmp_path: Path
 ) -> None:
-    def find(_: SweepHistory) -> BestSoFar:
+    def find(_: SweepHistory) -> str:
         raise ValueError("no such column")
 
     tracker = Lines(terminal.stream, find_best=find)
