@@ -101,7 +101,7 @@ def measure(num_trials: int) -> dict[str, float]:
         with (Path(folder) / "console").open("w") as lines:
             spent = play(
                 sweep_of(num_trials),
-                Generated(),
+                Generated().draw,
                 MACHINE,
                 run_dir,
                 source="generated",
@@ -144,7 +144,7 @@ def of_factored_searches(num: int) -> str:
         with tempfile.TemporaryDirectory() as folder:
             run_dir, sweep = Path(folder) / "run", replace(lenet.sweep, seed=seed)
             runs, began = truth.Draws(lenet, seed), time.process_time()
-            play(sweep, runs, truth.MACHINE, run_dir, source="", interleaved_gib=8)
+            play(sweep, runs.draw, truth.MACHINE, run_dir, source="", interleaved_gib=8)
             taken_s = time.process_time() - began
             figures.append((taken_s, (run_dir / RunFile.JOURNAL).read_text().count('"finished"')))
     taken_s, trials = map(median, zip(*figures[1:], strict=True))  # the first one imports pandas

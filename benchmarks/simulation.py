@@ -5,7 +5,7 @@ The search, the stages around it, the journal and the tables are those of the co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,27 +20,28 @@ from orchestrator.kernel.executor import Needs, Source
 from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.parts import Fold
 from orchestrator.machine import Machine
-from orchestrator.replay.executor import ReplayExecutor, Spent
-from orchestrator.replay.recorded import RecordedRuns
+from orchestrator.replay.executor import ReplayExecutor
+from orchestrator.replay.recorded import RecordedRun
 from orchestrator.storage.files import RunDirectory, RunFile
 from orchestrator.sweep.definition import Sweep
+from orchestrator.trial import Trial
 
 
 def play(
     sweep: Sweep[Any],
-    runs: RecordedRuns,
+    draw: Callable[[Trial], RecordedRun],
     machine: Machine,
     run_dir: Path,
     *,
     source: str,
     interleaved_gib: float = 0.0,
     folds: Sequence[Fold] = (),
-) -> Spent:
+) -> ReplayExecutor:
     """Play a sweep; write its journal and ``sweep.json`` to ``run_dir``, but no tables yet.
 
     Args:
         sweep: The sweep.
-        runs: The recorded runs.
+        draw: Returns the recorded run that a trial plays.
         machine: The simulated machine.
         run_dir: A new run directory.
         source: Name of the table, for the record.
@@ -48,12 +49,12 @@ def play(
         folds: Views of the run.
 
     Returns:
-        Time and core-time of the replay.
+        The executor, which has the time and core-time of the replay.
 
     Raises:
         ReplayError: What a trial asks for was not recorded.
     """
-    executor = ReplayExecutor(runs, machine)
+    executor = ReplayExecutor(draw, machine)
     num_cores = cores_of_trial(sweep.cores_per_trial, machine)
     folders = DataFolders(root=run_dir, cache=run_dir)
     factory = TrialFactory(
@@ -85,4 +86,4 @@ def play(
         analyst.write_candidates(run_dir)
     finally:
         directory.release()
-    return executor.spent
+    return executor

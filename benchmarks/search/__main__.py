@@ -63,7 +63,7 @@ def replayed(truth: Truth, scorer: Scorer, seed: int) -> dict[str, Any]:
         run_dir = Path(folder) / "run"
         spent = play(
             sweep,
-            Draws(truth, seed),
+            Draws(truth, seed).draw,
             MACHINE,
             run_dir,
             source=truth.name,

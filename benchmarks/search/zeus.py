@@ -142,7 +142,7 @@ def searched(workload: Workload, seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         run_dir = Path(folder) / "run"
         sweep = replace(truth.sweep, seed=seed)
-        spent = play(sweep, Draws(truth, seed), MACHINE, run_dir, source=truth.name)
+        spent = play(sweep, Draws(truth, seed).draw, MACHINE, run_dir, source=truth.name)
         write_tables(run_dir)
         config = findings(load_run(run_dir)).config
     best = min(workload.to_target_s.values())

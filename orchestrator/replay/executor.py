@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import heapq
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import Conductor, Executor, Launch
 from orchestrator.machine import Machine
-from orchestrator.replay.recorded import RecordedRun, RecordedRuns, ReplayError
+from orchestrator.replay.recorded import RecordedRun, ReplayError
 from orchestrator.replay.segment import segment_of, shortfall, stopped_at
 from orchestrator.trial import Isolation, Trial, TrialResult, TrialState
 
@@ -109,31 +110,17 @@ class _Play:
         )
 
 
-@dataclass(kw_only=True)
-class Spent:
-    """Time and cores of a replay so far, simulated and real.
-
-    Attributes:
-        simulated_s: Seconds on the simulated clock.
-        core_s: Core-seconds that trials held, likewise.
-        own_s: Real seconds of the search, the driver and the replay.
-    """
-
-    simulated_s: float = 0.0
-    core_s: float = 0.0
-    own_s: float = 0.0
-
-
 class ReplayExecutor(Executor):
     """Plays launches from recorded runs; an :class:`~orchestrator.kernel.executor.Executor`.
 
     Attributes:
-        spent: What it has taken so far.
+        core_s: Core-seconds that trials have held, on the simulated clock.
+        own_s: Real seconds of the search, the driver and the replay.
     """
 
     def __init__(
         self,
-        runs: RecordedRuns,
+        draw: Callable[[Trial], RecordedRun],
         machine: Machine,
         *,
         began_at: float = 0.0,
@@ -142,13 +129,13 @@ class ReplayExecutor(Executor):
         """Set the clock.
 
         Args:
-            runs: The recorded runs.
+            draw: Returns the whole run that a trial plays; called once a learning curve.
             machine: The simulated machine.
             began_at: Unix time at which the clock begins.
             max_concurrent: Most trials at the same time, or None for what fits.
         """
-        self.spent = Spent()
-        self._runs, self._machine = runs, machine
+        self.core_s = self.own_s = 0.0
+        self._draw, self._machine = draw, machine
         self._rooms = [_Room(node=n.name, cores=n.cpus, gpus=n.gpus) for n in machine.nodes]
         self._max_concurrent = max_concurrent
         self._began_at = self._now = began_at
@@ -168,6 +155,11 @@ class ReplayExecutor(Executor):
         """Return the Unix time of the simulated clock."""
         return self._now
 
+    @property
+    def simulated_s(self) -> float:
+        """Seconds on the simulated clock so far."""
+        return self._now - self._began_at
+
     def run(self, conductor: Conductor) -> None:
         """Play everything that ``conductor`` hands out.
 
@@ -180,14 +172,13 @@ class ReplayExecutor(Executor):
             self._fill(conductor)
             while self._heap and not conductor.interrupted:
                 self._now = self._heap[0][0]
-                self.spent.simulated_s = self._now - self._began_at
                 if self._pass_moment(conductor):
                     self._fill(conductor)
                 if time.monotonic() - self._ticked >= TICK_S:
                     self._ticked = time.monotonic()
                     conductor.tick()
         finally:
-            self.spent.own_s += time.perf_counter() - began
+            self.own_s += time.perf_counter() - began
 
     # -- from launches to events
 
@@ -235,7 +226,7 @@ class ReplayExecutor(Executor):
         group = _Group(launch=launch, room=room, began_at=self._now)
         plays = [self._play(each.trial, group) for each in launch.each()]
         group.held_s, group.num_left = sum(play.part.taken_s for play in plays), len(plays)
-        self.spent.core_s += launch.num_cores * group.held_s
+        self.core_s += launch.num_cores * group.held_s
         for play in plays:
             conductor.started(
                 Started(trial_id=play.trial.id, node=room.node, cores=launch.num_cores)
@@ -244,7 +235,7 @@ class ReplayExecutor(Executor):
 
     def _play(self, trial: Trial, group: _Group) -> _Play:
         run, begun = self._paused.pop(trial.curve, (None, 0)) if trial.curve else (None, 0)
-        run = run or self._runs.draw(trial)
+        run = run or self._draw(trial)
         part = segment_of(run, trial.budget, begun=begun, evaluate_test=trial.evaluate_test)
         play = _Play(group=group, trial=trial, run=run, part=part, begun=begun)
         if not part.reports:
@@ -282,7 +273,7 @@ class ReplayExecutor(Executor):
             self._push(play)
             return False
         unused_s = play.part.taken_s - report.elapsed_s
-        self.spent.core_s -= play.group.launch.num_cores * unused_s
+        self.core_s -= play.group.launch.num_cores * unused_s
         play.part = stopped_at(play.part, report)
         return self._end(play, conductor)
 

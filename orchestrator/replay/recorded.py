@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from orchestrator.errors import RunDirectoryError, SweepError
 from orchestrator.kernel.journal import read_journal
@@ -78,20 +78,6 @@ class RecordedRun:
 
         reports = [replace(r, metrics=left(r.metrics), tags=left(r.tags)) for r in self.reports]
         return replace(self, reports=reports, metrics=left(self.metrics), tags=left(self.tags))
-
-
-class RecordedRuns(Protocol):
-    """A source of recorded runs: a run directory, or a table that was made."""
-
-    def draw(self, trial: Trial) -> RecordedRun:
-        """Return the whole run that ``trial`` plays.
-
-        Called once for each trial that begins a learning curve. A trial that continues after a
-        pause plays the rest of the same run.
-
-        Raises:
-            ReplayError: There is none for its config, or none is left.
-        """
 
 
 @dataclass(frozen=True, kw_only=True)

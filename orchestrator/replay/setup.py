@@ -98,8 +98,8 @@ class Replay:
 
     def executor(self, max_concurrent: int | None = None) -> ReplayExecutor:
         """Return its executor. The clock begins when the recorded sweep began."""
-        began_at, runs = self.record.started_at, self._drawing()
-        return ReplayExecutor(runs, self.machine, began_at=began_at, max_concurrent=max_concurrent)
+        began_at, draw = self.record.started_at, self._drawing().draw
+        return ReplayExecutor(draw, self.machine, began_at=began_at, max_concurrent=max_concurrent)
 
 
 def _require_same_figures(
@@ -133,10 +133,10 @@ def marked(record: SweepRecord, replay: Replay) -> SweepRecord:
 def replay_line(executor: object) -> str:
     """Return the last line of a replay: what was simulated, and what the replay itself took."""
     assert isinstance(executor, ReplayExecutor), "a replay is played by its own"
-    spent, machine = executor.spent, executor.machine()
+    machine = executor.machine()
     nodes = f"{counted(len(machine.nodes), 'node')} of {counted(machine.cpus, 'core')}"
     return (
-        f"simulated:   {clock(spent.simulated_s)} on {nodes}, "
-        f"{spent.core_s / _HOUR_S:.3g} core-hours; the replay took {spent.own_s:.1f} s, "
+        f"simulated:   {clock(executor.simulated_s)} on {nodes}, "
+        f"{executor.core_s / _HOUR_S:.3g} core-hours; the replay took {executor.own_s:.1f} s, "
         "which are not in it"
     )

@@ -75,7 +75,7 @@ def played(
     made = [Node(name=f"n{index}", cpus=cpus, gpus=gpus) for index in range(nodes)]
     machine = Machine(nodes=tuple(made))
     told.executor = ReplayExecutor(
-        Drawing(recordings), machine, began_at=BEGAN, max_concurrent=most
+        Drawing(recordings).draw, machine, began_at=BEGAN, max_concurrent=most
     )
     told.executor.run(told)
     return told
@@ -124,7 +124,7 @@ def test_a_stopped_trial_ends_at_that_report_and_frees_its_cores() -> None:
     assert told.results["a-0"].state is TrialState.STOPPED
     assert told.results["a-0"].wall_s == 5.0
     assert told.when("end") == [(5.0, "a-0"), (9.0, "b-0")]
-    assert told.executor.spent.core_s == 2 * 9
+    assert told.executor.core_s == 2 * 9
 
 
 def test_a_paused_curve_goes_on_with_the_same_run() -> None:
