@@ -8,6 +8,8 @@
 # %%
 import os
 
+import pandas as pd
+
 import orchestrator.analysis as an
 
 RECORDED = an.NOTEBOOKS / "recorded"
@@ -53,13 +55,16 @@ result
 # ## Batch size and learning rate
 #
 # A larger batch takes fewer steps an epoch, so it needs a larger learning rate to learn as much.
-# One complete block of the two shows whether that is so: a difference of differences above 0 means
-# that the larger rate helps the larger batch more.
+# The rate's effect at each batch size shows whether that is so: is it larger for larger batches?
 
 # %%
-together = an.interactions(run, on="val_acc")
-block = together[together["num_blocks"] > 0]
-block[["knob_a", "value_a", "knob_b", "value_b", "effect", "low", "high", "verdict"]]
+sizes = run.trials["params.batch_size"]
+of_rate = {
+    size: an.effects(run.only(sizes == size), on="val_acc").query("knob == 'lr'")
+    for size in sorted(sizes.unique())
+}
+columns = ["reference", "value", "effect", "low", "high", "verdict"]
+pd.concat(of_rate, names=["batch_size"])[columns]
 
 # %% [markdown]
 # ## The answer

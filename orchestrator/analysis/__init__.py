@@ -12,7 +12,7 @@ No module imports a trainable, Ray or torch. Each folder rests on those below it
 - ``report/``: pages, pictures, the terminal.
 - ``findings/``: the results that page, terminal and MLflow show first.
 - ``comparison/``: two runs, or two versions of something.
-- ``knobs/``: what each knob does, and two together.
+- ``knobs/``: what each knob does.
 - ``recommendation/``: the config to use, how much faster it is, and how sure that is.
 - ``tables/``: a run's tables, from disk or MLflow.
 - ``composition/``: figures of configs that were not trained end to end.
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from orchestrator.analysis.api.to_accuracy import goodput, time_to_accuracy
     from orchestrator.analysis.columns import TableError
     from orchestrator.analysis.comparison.compare import compare
-    from orchestrator.analysis.knobs.effects import effects, interactions
+    from orchestrator.analysis.knobs.effects import effects
     from orchestrator.analysis.knobs.scaling import scaling
     from orchestrator.analysis.tables.run_tables import RunTables
     from orchestrator.metrics import maximize, minimize
 
 __all__ = [
     "NOTEBOOKS", "RunTables", "TableError", "compare", "configs", "describe", "effects", "export",
-    "goodput", "interactions", "load", "maximize", "minimize", "pareto_front", "plot",
+    "goodput", "load", "maximize", "minimize", "pareto_front", "plot",
     "recommend", "scaling", "time_to_accuracy",
 ]  # fmt: skip
 
@@ -59,7 +59,6 @@ _ELSEWHERE = {
     "compare": "analysis.comparison.compare",
     "effects": "analysis.knobs.effects",
     "goodput": "analysis.api.to_accuracy",
-    "interactions": "analysis.knobs.effects",
     "maximize": "metrics",
     "minimize": "metrics",
     "scaling": "analysis.knobs.scaling",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -44,7 +44,6 @@ class Verdict(StrEnum):
     EQUAL = "equal in every pair"
     OPEN = "not decided"
     NO_PAIR = "no pair"
-    NO_BLOCK = "not tried together"
     SAME_RUNS = "of the same runs"
     """Composed figures that the knob does not change, by its role: nothing was measured."""
 
@@ -156,33 +155,32 @@ class Figures:
     def _known(self, rows: Rows) -> Rows:
         return np.where((rows >= 0) & self.known[rows], rows, -1)
 
-    def effect(self, corners: Sequence[Rows], signs: Sequence[int]) -> dict[str, Any] | None:
-        """Return the mean difference of configs as a row of effects; None if there is no config.
+    def effect(self, starts: Rows, ends: Rows) -> dict[str, Any] | None:
+        """Return the mean difference of pairs as a row of effects; None if there is no pair.
 
-        Differences of composed configs count once if they are from the same runs, and not at all if
-        their own corners are. Those with a contaminated corner count only if all have one.
+        Pairs of composed configs count once if they are from the same runs, and not at all if their
+        own two are. Those with a contaminated config count only if all have one.
 
         Args:
-            corners: The rows of the configs of each difference, an array a corner.
-            signs: +1 or -1 for each corner.
+            starts: The row of each pair's reference.
+            ends: The row of its other config.
 
         Returns:
             ``metric``, ``kind``, ``group``, the attributes of
             :class:`~orchestrator.analysis.statistics.matched_pairs.Mean`, and its ``verdict`` by
             its own interval alone.
         """
-        sides = np.column_stack(corners)
+        sides = np.column_stack([starts, ends])
         if not len(sides):
             return None
         is_dirty = self.contaminated[sides].any(axis=1)
         sides = sides if is_dirty.all() else sides[~is_dirty]
         if self.runs is not None:
-            ordered = np.sort(self.runs[sides], axis=1)
-            sides = sides[(ordered[:, 1:] != ordered[:, :-1]).all(axis=1)]
+            sides = sides[np.diff(self.runs[sides], axis=1).any(axis=1)]
             sides = sides[np.unique(self.runs[sides], axis=0, return_index=True)[1]]
         if not len(sides):
             return self.nothing(Verdict.SAME_RUNS)
-        differences = (self.levels[sides] * np.array(signs)).sum(axis=1)
+        differences = np.diff(self.levels[sides], axis=1).ravel()
         mean = mean_difference(differences, noise_of(self.variances[sides], self.df[sides]))
         if self.is_mixed:
             mean = replace(mean, low=math.nan, high=math.nan, p=math.nan, basis=Basis.UNKNOWN)

@@ -29,9 +29,7 @@ from orchestrator.trial import Stage, TrialState
 _IDLE: Final = "tags.idle"
 
 
-def asked_figures(
-    tables: RunTables, on: str | None = None, function: str = "effects"
-) -> list[Figures]:
+def asked_figures(tables: RunTables, on: str | None = None) -> list[Figures]:
     """Return the requested figures of a run, each with its knobs.
 
     ``on`` is one figure, for all knobs. None: the first objective, for the knobs that change it by
@@ -39,7 +37,7 @@ def asked_figures(
     """
     if on is not None:
         on = on.removeprefix("metrics.")
-        column_named(tables.grouped[metrics_of(tables.grouped)], on, function)
+        column_named(tables.grouped[metrics_of(tables.grouped)], on, "effects")
         return figures_of(tables, on)
     rule = tables.rule
     asked = (rule.speed, rule.accuracy, *rule.objectives)

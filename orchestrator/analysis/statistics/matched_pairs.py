@@ -1,6 +1,6 @@
 """Configs that differ in chosen knobs alone, and the mean of their differences.
 
-A mean is over pairs (or 2 x 2 blocks), no two of which share a config: within one row of a table
+A mean is over pairs, no two of which share a config: within one row of a table
 they are independent. Its error has two sources. The repeats give the spread between runs of one
 config, and so the noise of a difference: variance N, with v degrees of freedom. The m differences
 give S^2, over m - 1 degrees of freedom. The two are pooled, like the pure error and the lack of fit
@@ -61,14 +61,14 @@ class Noise:
 
 @dataclass(frozen=True, kw_only=True)
 class Mean:
-    """Mean of differences, or of ratios, over pairs or blocks; NaN if not known.
+    """Mean of differences, or of ratios, over pairs; NaN if not known.
 
     Attributes:
         effect: The mean; geometric for ratios.
         low: Lower end of its 95 % interval.
         high: Upper end.
         p: For no effect, for this one comparison.
-        num: Number of pairs or blocks.
+        num: Number of pairs.
         smallest: The smallest of them.
         largest: The largest.
         basis: Source of the interval.

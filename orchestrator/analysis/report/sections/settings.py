@@ -160,7 +160,7 @@ def _effect(
 ) -> dict[str, Any] | None:
     if figures is None or start not in nodes or end not in nodes:
         return None
-    return figures.effect([np.array([nodes[start]]), np.array([nodes[end]])], (-1, 1))
+    return figures.effect(np.array([nodes[start]]), np.array([nodes[end]]))
 
 
 def ladder_of(view: View) -> tables.Section | None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -12,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import orchestrator.analysis as an
-from orchestrator.analysis.knobs.effects import effects_in, interactions_in
+from orchestrator.analysis.knobs.effects import effects_in
 from orchestrator.analysis.knobs.figures import Verdict
 from orchestrator.analysis.knobs.of_run import asked_figures
 from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.tables.run_tables import RunTables
 from tests.orchestrator.analysis.knobs.frames import ACCURACY, SPEED, drawn, figures, frame
-from tests.orchestrator.analysis.made_runs import MadeRun, config
 
 
 def row(table: pd.DataFrame, knob: str, value: object = None, on: str = SPEED) -> pd.Series[Any]:
@@ -129,53 +127,6 @@ def test_a_knob_that_only_follows_another_was_not_varied() -> None:
     assert set(effects_in(figures(table))["knob"]) == {"workers"}
 
 
-BLOCK = [{"workers": w, "batch": b} for w in (0, 3) for b in (1, 2)]
-
-
-def test_a_ratio_of_ratios_by_hand() -> None:
-    #           batch 1   batch 2
-    # workers 0   100       120      together 300, where 100 * 2 * 1.2 would be 240
-    # workers 3   200       300
-    table = frame(BLOCK, [100, 120, 200, 300], variance=1e-4, df=6.0)
-    (found,) = interactions_in(figures(table)).to_dict("records")
-    assert found["effect"] == pytest.approx(300 / 240)
-    half = 2.4469119 * math.sqrt(4e-4)
-    assert found["low"] == pytest.approx(1.25 * math.exp(-half))
-    assert (found["num_blocks"], found["verdict"]) == (1, Verdict.HIGHER)
-    assert (found["knob_a"], found["value_a"], found["value_b"]) == ("workers", 3, 2)
-
-
-def test_what_multiplies_does_not_interact() -> None:
-    table = drawn(0, share=1.0, noise=0.0)
-    found = interactions_in(figures(table))
-    assert (found["effect"] - 1).abs().max() < 1e-12
-    num_blocks = dict(zip(zip(found["knob_a"], found["knob_b"], strict=True), found["num_blocks"],
-                          strict=True))  # fmt: skip
-    of_the_third = {("workers", "batch"): 2, ("workers", "amp"): 2, ("batch", "amp"): 3}
-    assert num_blocks == of_the_third
-
-
-def test_two_knobs_that_were_not_tried_together_have_a_row_that_says_so() -> None:
-    run = MadeRun()
-    run.add_runs(config(), [1000.0, 1010, 990])
-    run.add_runs(config(num_workers=3), [1300.0])
-    run.add_runs(config(batch_size=4000), [1400.0])
-    (row,) = interactions_in(asked_figures(run.tables, SPEED)).to_dict("records")
-    assert (row["verdict"], row["num_blocks"]) == (Verdict.NO_BLOCK, 0)
-    assert row["to_try"] == "--set batch_size=4000 --set num_workers=3"
-    assert math.isnan(row["effect"])
-    run.add_runs(config(batch_size=4000, num_workers=3), [1800.0])
-    (block,) = interactions_in(asked_figures(run.tables, SPEED)).to_dict("records")
-    assert block["effect"] == pytest.approx(1800 * 1000 / (1400 * 1300), rel=1e-4)
-
-
-def test_composed_figures_of_the_same_runs_make_no_block(factored: RunTables) -> None:
-    found = interactions_in(asked_figures(factored, SPEED))
-    of_lr = found[(found["knob_a"] == "lr") | (found["knob_b"] == "lr")]
-    assert set(of_lr["verdict"]) == {Verdict.SAME_RUNS}
-    assert (of_lr["num_blocks"] == 0).all()
-
-
 def test_p_is_corrected_for_all_rows() -> None:
     (found,) = figures(drawn(0, share=1.0))
     knobs = ["batch", "amp"]
@@ -184,28 +135,23 @@ def test_p_is_corrected_for_all_rows() -> None:
     assert together["p"].to_numpy() == pytest.approx(holm(np.array(alone)))
 
 
-# -- an.effects, an.interactions
+# -- an.effects
 
 
-@pytest.mark.parametrize("function", [an.effects, an.interactions])
-def test_some_trials_of_a_run_are_a_run(function: Callable[..., Any], run: an.RunTables) -> None:
+def test_some_trials_of_a_run_are_a_run(run: an.RunTables) -> None:
     every = run.only(run.trials["seed"] >= 0)
-    pd.testing.assert_frame_equal(function(run, on=SPEED), function(every, on=SPEED))
-    found = function(run.only(run.trials["params.batch_size"] == 500), on=SPEED)
-    assert set(found.filter(like="knob").to_numpy().ravel()) == {"num_workers", "lr"}
+    pd.testing.assert_frame_equal(an.effects(run, on=SPEED), an.effects(every, on=SPEED))
+    found = an.effects(run.only(run.trials["params.batch_size"] == 500), on=SPEED)
+    assert set(found["knob"]) == {"num_workers", "lr"}
 
 
-@pytest.mark.parametrize("function", [an.effects, an.interactions])
 @pytest.mark.parametrize(
-    ("ask", "message"),
+    ("on", "message"),
     [
-        (lambda f, run: f(run, on="samples_pers"), "no column 'samples_pers'; did you mean 'samp"),
-        (lambda f, run: f(run, on="num_runs"), "no column 'num_runs'"),
+        ("samples_pers", "effects: .*no column 'samples_pers'; did you mean 'samp"),
+        ("num_runs", "effects: .*no column 'num_runs'"),
     ],
 )
-def test_wrong_use_is_one_message(
-    function: Callable[..., Any], ask: Callable[..., Any], message: str, run: an.RunTables
-) -> None:
-    with pytest.raises(an.TableError, match=message) as caught:
-        ask(function, run)
-    assert str(caught.value).startswith(f"{function.__name__}: ")
+def test_wrong_use_is_one_message(on: str, message: str, run: an.RunTables) -> None:
+    with pytest.raises(an.TableError, match=message):
+        an.effects(run, on=on)

@@ -58,7 +58,7 @@ def test_what_was_learned_is_one_over_groups_and_a_speed_is_not() -> None:
 
 def test_a_time_that_is_composed_of_probe_and_curve_has_no_interval() -> None:
     (found,) = figures_of(factored_run().tables, "train_s")
-    mean = found.effect([np.array([0]), np.array([4])], (-1, 1))
+    mean = found.effect(np.array([0]), np.array([4]))
     assert np.isnan([mean["low"], mean["high"], mean["p"]]).all()
 
 
@@ -79,7 +79,7 @@ def one(**cells: object) -> Figures:
 
 
 def mean(some: Figures) -> dict[str, Any]:
-    return some.effect([np.array([0, 1, 2]), np.array([3, 4, 5])], (-1, 1))
+    return some.effect(np.array([0, 1, 2]), np.array([3, 4, 5]))
 
 
 def test_the_reference_is_the_baselines_value_as_the_table_has_it() -> None:
@@ -94,7 +94,7 @@ def test_differences_of_the_same_runs_are_one() -> None:
     found = mean(replace(one(), runs=np.array([7, 7, 7, 8, 8, 8])))
     assert found["num"] == 1
     nothing = replace(one(), runs=np.array([1, 2, 3, 1, 2, 3]))
-    row = nothing.effect([np.array([0]), np.array([3])], (-1, 1))
+    row = nothing.effect(np.array([0]), np.array([3]))
     assert (row["num"], row["verdict"]) == (0, Verdict.SAME_RUNS)
 
 
@@ -109,7 +109,7 @@ def test_an_interval_of_half_of_all_points_is_not_shown() -> None:
     table = frame(ROWS[:4], [1, 1, 1, 1]).assign(**{f"metrics.{ACCURACY}": [0.1, 0.9, 0.5, 0.2]})
     (found,) = figures(table, ACCURACY)
     wide = replace(found, variances=np.full(4, 0.04), df=np.full(4, 9.0))
-    pair = wide.effect([np.array([0]), np.array([3])], (-1, 1))
+    pair = wide.effect(np.array([0]), np.array([3]))
     assert pair["effect"] == pytest.approx(0.1)
     assert np.isnan(pair["low"])
     assert pair["p"] > 0.05
