@@ -84,9 +84,6 @@ SMALL = 60
 """Lines up to which a module needs no test file of its own: what uses it shows it."""
 
 SHOWN_BY = {
-    "orchestrator/analysis/comparison/words.py": (
-        "tests/orchestrator/analysis/comparison/test_compare.py"
-    ),
     "orchestrator/analysis/findings/reasons.py": (
         "tests/orchestrator/analysis/findings/test_findings.py"
     ),

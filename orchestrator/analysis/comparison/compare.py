@@ -11,12 +11,14 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from orchestrator.analysis.columns import configs_of
 from orchestrator.analysis.comparison import changes, pairs
-from orchestrator.analysis.comparison.changes import Verdict
-from orchestrator.analysis.comparison.words import HOST, by_weight, change_text, labels_of, leading
-from orchestrator.analysis.statistics.matched_pairs import holm
+from orchestrator.analysis.comparison.changes import TOGETHER, Verdict
+from orchestrator.analysis.rule import rule_of
+from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.statistics.pooling import load_text
 from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.analysis.wording import format_config, is_share, short
 from orchestrator.errors import SweepError
 from orchestrator.formats import counted
 from orchestrator.storage.sweep_record import SweepRecord
@@ -36,8 +38,7 @@ class Comparison:
             as fast the second is; NaN where a side has no clean run) with the 95 % interval
             ``low, high`` over its repeats (of these two sessions, not of other days), ``own``
             (the ratio over the median of the stage's other configs) with ``own_low,
-            own_high``, its ``p_value`` after Holm's correction, ``different``,
-            ``accuracy_first, accuracy_second``.
+            own_high``, ``accuracy_first, accuracy_second``.
         changes: Each change against the tolerance, see
             :func:`~orchestrator.analysis.comparison.changes.judged`; its ``row`` is a place in
             ``table``.
@@ -123,11 +124,9 @@ def compare(
 ) -> Comparison:
     """Compare the completed runs of each config, stage by stage.
 
-    ``different`` is True only where a config changed beyond what the others of its stage did,
-    at 5 % over all the rows together: a t test on the logarithms with the spread between runs
-    pooled over the configs of a stage, p values corrected by Holm's method. False does not mean
-    that they are equal: with few runs a large difference can go unseen, and with no repeats, or
-    with no other config, there is nothing to test by.
+    A change is shown only where a config changed beyond what the others of its stage did, at 5 %
+    over all changes together; see :mod:`orchestrator.analysis.comparison.changes`. What is not
+    shown may still differ: with few runs a large difference can go unseen.
 
     Args:
         first: The run that ratios are counted from.
@@ -163,10 +162,9 @@ def compare(
         rows = changes.changes_of(compared, ("accuracy", "spread", "trained"), sign=accuracy.sign)
         rows = rows.assign(limit=(accuracy.tolerance or 0.0) * levels)
         figures.append(changes.Figure(metric=accuracy.metric, is_ratio=False, rows=rows))
-    table, tested = ordered(_table(compared, figures[0], keys), changes.judged(figures))
     return Comparison(
-        table=table,
-        changes=tested,
+        table=_table(compared, figures[0], keys),
+        changes=changes.judged(figures),
         metric=speed.metric,
         accuracy=accuracy.metric,
         tolerance=tolerance,
@@ -190,10 +188,7 @@ def _notes(first: RunTables, second: RunTables) -> tuple[str, ...]:
 
 
 def _table(rows: pd.DataFrame, speed: changes.Figure, row_keys: Sequence[str]) -> pd.DataFrame:
-    """Return the table of a comparison, in the order of the pairs.
-
-    With each ratio, each config's own with its ``p_value``, and whether it is ``different``.
-    """
+    """Return the table of a comparison, in the order of the pairs."""
     keys = {}
     for key in row_keys:  # both values of a condition that may differ
         first, second = (rows[f"{key}_{side}"].astype("str") for side in ("first", "second"))
@@ -202,17 +197,89 @@ def _table(rows: pd.DataFrame, speed: changes.Figure, row_keys: Sequence[str]) -
         keys[key] = rows[f"{key}_first"] if is_same.all() else both
     same = [c for c in rows.columns if c.startswith(("params.", "runs_", "clean_", "accuracy_"))]
     speeds = {f"speed_{side}": np.exp(rows[f"log_{side}"]) for side in ("first", "second")}
-    p_values = holm(2 * speed.own[["p_worse", "p_better"]].min(axis="columns").to_numpy())
     ends = ["change", "low", "high"]
     logs = pd.concat([changes.against(speed.rows, 0.0)[ends], speed.own[ends]], axis="columns")
     logs = logs.set_axis(["ratio", "low", "high", "own", "own_low", "own_high"], axis="columns")
-    cells = logs.apply(np.exp).assign(p_value=p_values, different=p_values < changes.SIGNIFICANCE)
-    return rows[["stage", *same]].assign(**keys, **speeds).join(cells)
+    return rows[["stage", *same]].assign(**keys, **speeds).join(logs.apply(np.exp))
 
 
-def ordered(table: pd.DataFrame, tested: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Put the smallest p value of the table first; the changes keep naming its rows."""
-    by_p = table.reset_index(drop=True).sort_values("p_value", kind="stable")
-    places = dict(zip(by_p.index, range(len(by_p)), strict=True))
-    places[changes.TOGETHER] = changes.TOGETHER
-    return by_p.reset_index(drop=True), tested.assign(row=tested["row"].map(places))
+# -- changes in words
+
+HOST: Final = (
+    "; that is the host on the day as much as what was changed between the runs: the command judge "
+    "tells them apart"
+)
+
+
+def change_text(change: Mapping[Any, Any], labels: Sequence[str], sweep: SweepRecord) -> str:
+    """Return a row of ``judged`` in words; ``labels`` name the table's configs."""
+    num_configs = int(change["num_configs"])
+    is_all = change["row"] == TOGETHER and num_configs > 1
+    if is_all:
+        subject = f"all {num_configs} configs together"
+    else:
+        subject = "the one config" if change["row"] == TOGETHER else labels[change["row"]]
+    subject = f"{subject} ({change['stage']})"
+    if not change["is_ratio"]:
+        return _points(change, subject)
+    return _ratio(change, subject, "are" if is_all else "is", sweep)
+
+
+def _ratio(change: Mapping[Any, Any], subject: str, be: str, sweep: SweepRecord) -> str:
+    fast, *_ = rule_of(sweep).fast
+    low, high = change["low"], change["high"]
+    allowed = f"tolerance {100 * (1 - change['limit_low']):g} %"
+    if is_narrow(low, high):
+        ends = f"95 % interval {low:.3f} to {high:.3f}; {allowed}"
+        return f"{subject} {be} {change['change']:.3f}x as {fast} as in the first run ({ends})"
+    if change["verdict"] == Verdict.REGRESSION and not pd.isna(high):
+        return f"{subject} {be} less than {high:.2f}x as {fast} as in the first run ({allowed})"
+    if change["verdict"] == Verdict.IMPROVEMENT and not pd.isna(low):
+        return f"{subject} {be} more than {low:.2f}x as {fast} as in the first run ({allowed})"
+    why = "too few runs" if pd.isna(low) else "its runs differ too much"
+    why = "other load disturbed its runs" if pd.isna(change["change"]) else why
+    return f"by how much the speed of {subject} changed is not known: {why}"
+
+
+def _points(change: Mapping[Any, Any], subject: str) -> str:
+    metric, size = change["metric"], change["change"]
+    scale, unit = (100, " points") if is_share(metric) else (1, "")
+    word = "worse" if size < 0 else "better"
+    allowed = f"tolerance {scale * change['limit_high']:.3g}{unit}"
+    if not pd.isna(change["low"]):
+        low, high = (scale * change[end] for end in ("low", "high"))
+        allowed = f"95 % interval {low:+.3g} to {high:+.3g}; {allowed}"
+    text = f"{metric} is {abs(scale * size):.3g}{unit} {word} than in the first run"
+    return f"{subject}: {text} ({allowed})"
+
+
+def labels_of(table: pd.DataFrame, sweep: SweepRecord) -> list[str]:
+    """Return each config of a table by the knobs that are not the same in all of them."""
+    configs = configs_of(table, sweep)
+    names = [
+        name
+        for name in sweep.knobs
+        if len({short(config[name]) for config in configs if name in config}) > 1
+    ]
+    return [
+        " ".join(f"{name}={short(config[name])}" for name in names) or format_config(config, sweep)
+        for config in configs
+    ]
+
+
+def leading(changes: pd.DataFrame, verdict: Verdict) -> dict[Any, Any]:
+    """Return the change that a sentence names."""
+    if verdict in (Verdict.REGRESSION, Verdict.IMPROVEMENT):
+        p_value = "p_worse" if verdict is Verdict.REGRESSION else "p_better"
+        first = by_weight(changes[changes["verdict"] == verdict], p_value)
+    else:
+        speeds = changes[changes["is_ratio"] & (changes["row"] == TOGETHER)]
+        width = (speeds["high"] / speeds["low"]).rename("width")
+        first = speeds.join(width).sort_values("width", kind="stable")
+    return dict(first.iloc[0].to_dict())
+
+
+def by_weight(changes: pd.DataFrame, p_value: str) -> pd.DataFrame:
+    """Return the changes of all configs together first, each part by its p value."""
+    ordered = changes.assign(is_single=changes["row"] != TOGETHER)
+    return ordered.sort_values(["is_single", p_value], kind="stable")

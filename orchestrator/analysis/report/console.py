@@ -15,8 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from orchestrator.analysis.columns import text_of
-from orchestrator.analysis.comparison.compare import Comparison
-from orchestrator.analysis.comparison.words import labels_of
+from orchestrator.analysis.comparison.compare import Comparison, labels_of
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.findings.words import Status
