@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 
 from orchestrator.analysis.columns import rows_of, varying_params_of
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.statistics.intervals import Floats, is_narrow
+from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.statistics.pooling import contaminated
 from orchestrator.analysis.statistics.rounds import EARLY, level_of_looks, ratio_in_rounds
 from orchestrator.analysis.tables.run_tables import RunTables
@@ -111,81 +110,43 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     contaminated run is left out where :data:`MIN_CLEAN_PAIRS` are clean. The interval rests on the
     runs of all configs of the rounds (:mod:`orchestrator.analysis.statistics.rounds`).
     """
-    if tables.confirm_rows.empty:  # spares the driver a tenth of a second while it searches
-        return Speedup()
-    rounds = _rounds(tables, config, reference)
-    num_all = len(rounds)
-    if not num_all:
-        return Speedup()
-    groups = rounds.index.get_level_values(GROUP)
-    group = groups.value_counts(sort=False).idxmax()
-    rounds = rounds[groups == group]
-    if num_open := int(rounds["ratio"].isna().sum()):
-        return Speedup(num_open=num_open)
-    clean = rounds[~rounds["contaminated"]]
-    is_clean = len(clean) >= MIN_CLEAN_PAIRS
-    used = clean if is_clean else rounds
-    logs, ours, theirs = _logs(tables, str(group), config, reference, clean=is_clean)
-    interval = ratio_in_rounds(logs, ours, theirs, confirm_level(tables, len(used)))
-    is_known = len(used) > 1
-    return Speedup(
-        ratio=interval.centre,
-        low=interval.low if is_known else None,
-        high=interval.high if is_known else None,
-        num_pairs=len(used),
-        num_left_out=num_all - len(used),
-        num_contaminated=len(used) - len(clean) if not is_clean else 0,
-        tie_margin=tables.rule.tie_margin,
-    )
-
-
-def _rounds(
-    tables: RunTables, config: Mapping[str, Any], reference: Mapping[str, Any]
-) -> pd.DataFrame:
-    """Return one row a repeat and group in which both completed, and one of them has a speed."""
     rows, rule = tables.confirm_rows, tables.rule
     done = rows[rows["state"] == TrialState.COMPLETED]
-    done = done.assign(contaminated=contaminated(done))
-    runs = (done[rows_of(done, which)].groupby(["repeat", GROUP]) for which in (config, reference))
-    ours, theirs = (
-        pd.DataFrame(
-            {"speed": of[rule.speed_column].mean(), "contaminated": of["contaminated"].any()}
-        )
-        for of in runs
+    if done.empty:  # spares the driver a tenth of a second while it searches
+        return Speedup()
+    numbers = done.groupby(varying_params_of(done), dropna=False, sort=False).ngroup()
+    ours, theirs = (numbers[rows_of(done, one)].head(1).tolist() for one in (config, reference))
+    if not (ours and theirs):
+        return Speedup()
+    pair, keys = [*ours, *theirs], [done[GROUP], done["repeat"], numbers]
+    speeds = done[rule.speed_column].groupby(keys).mean().unstack()
+    dirty = contaminated(done).groupby(keys).any().astype("float64").unstack()  # NaN: no run
+    is_round = dirty[pair].notna().all(axis=1) & speeds[pair].notna().any(axis=1)
+    num_all = int(is_round.sum())
+    if not num_all:
+        return Speedup()
+    most = is_round.groupby(level=GROUP, sort=False).sum().idxmax()
+    own = is_round.index.get_level_values(GROUP) == most
+    speeds, dirty, is_round = speeds[own], dirty[own] > 0, is_round[own]
+    if num_open := int((~(speeds[pair] > 0)).any(axis=1)[is_round].sum()):
+        return Speedup(num_open=num_open)
+    num_dirty = int(dirty[pair].any(axis=1)[is_round].sum())
+    num_clean = int(is_round.sum()) - num_dirty
+    is_clean = num_clean >= MIN_CLEAN_PAIRS
+    num_used = num_clean if is_clean else num_clean + num_dirty
+    figures = speeds.mask(dirty) if is_clean else speeds
+    logs = rule.speed.sign * np.log(figures.where(figures > 0))
+    first, second = map(list(logs.columns).index, pair)
+    interval = ratio_in_rounds(logs.to_numpy(), first, second, confirm_level(tables, num_used))
+    return Speedup(
+        ratio=interval.centre,
+        low=interval.low if num_used > 1 else None,
+        high=interval.high if num_used > 1 else None,
+        num_pairs=num_used,
+        num_left_out=num_all - num_used,
+        num_contaminated=0 if is_clean else num_dirty,
+        tie_margin=rule.tie_margin,
     )
-    both = ours.merge(theirs, left_index=True, right_index=True, suffixes=("", "_reference"))
-    both = both.dropna(subset=["speed", "speed_reference"], how="all")
-    either = (both["contaminated"] | both["contaminated_reference"]).astype("bool")
-    ratios = rule.ratios(both["speed"], both["speed_reference"])
-    return pd.DataFrame({"ratio": ratios, "contaminated": either})
-
-
-def _logs(
-    tables: RunTables,
-    group: str,
-    config: Mapping[str, Any],
-    reference: Mapping[str, Any],
-    *,
-    clean: bool,
-) -> tuple[Floats, int, int]:
-    """Return the log speeds of a group, a row a round and a column a config, and two columns.
-
-    Args:
-        tables: The run.
-        group: Of comparable rows.
-        config: The config of the first column that is returned.
-        reference: That of the other one.
-        clean: True: contaminated runs are NaN.
-    """
-    rows, rule = tables.confirm_rows, tables.rule
-    rows = rows[(rows["state"] == TrialState.COMPLETED) & (rows[GROUP] == group)]
-    rows = rows[~contaminated(rows)] if clean else rows
-    numbers = rows.groupby(varying_params_of(rows), dropna=False, sort=False).ngroup()
-    speeds = rows[rule.speed_column].groupby([rows["repeat"], numbers]).mean().unstack()
-    figures = speeds.to_numpy(dtype=np.float64)
-    logs = rule.speed.sign * np.log(np.where(figures > 0, figures, np.nan))
-    ours, theirs = (int(numbers[rows_of(rows, one)].iloc[0]) for one in (config, reference))
-    return logs, ours, theirs
 
 
 def confirm_level(tables: RunTables, num_pairs: int) -> float:
