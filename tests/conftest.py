@@ -225,7 +225,7 @@ def run_cli(start_cli: StartCli, tmp_path: Path, fork_server: ForkServerContext)
 
     It is forked from a process that has the libraries imported already. With ``fresh`` it is a new
     interpreter: where its start, its imports or its memory are what the test is about. A sweep
-    writes its page (``report.html``, ``front.svg``, ``figures/``) with ``page`` or ``fresh`` only.
+    writes its page (``report.html``, ``front.svg``) with ``page`` or ``fresh`` only.
     """
 
     def run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterable, Mapping
 from typing import Any, Final
 
@@ -54,21 +55,12 @@ def interval_text(row: Mapping[Any, Any], metric: str) -> str:
     return " to ".join(ends)
 
 
-def verdict_text(row: Mapping[Any, Any]) -> str:
-    """Return ``worse, at 91.2 % of the best (88.0 % to 94.1 %)``, or "" without a verdict.
-
-    If an interval gives no figure, ``worse`` is left out and another verdict stands alone.
-    """
-    verdict, ratio = str(row.get("verdict", "")), row.get("ratio_to_best")
-    low, high = (row.get(f"ratio_{end}") for end in ("low", "high"))
-    if not verdict or pd.isna(ratio) or verdict == "best":
-        return verdict
-    if pd.isna(low) or pd.isna(high):
-        return f"{verdict}, at {percent(ratio, digits=1)} of the best"
-    if not high < low * MOST_FACTOR:
-        return "" if verdict == "worse" else verdict
-    ends = f"{percent(low, digits=1)} to {percent(high, digits=1)}"
-    return f"{verdict}, at {percent(ratio, digits=1)} of the best ({ends})"
+def ratio_text(row: Mapping[Any, Any]) -> str:
+    """Return a config's ratio to the best, ``0.912 (0.880 to 0.941)``, or "" without a figure."""
+    ratio, low, high = (row.get(f"ratio_{end}", math.nan) for end in ("to_best", "low", "high"))
+    if pd.isna(ratio) or (pd.notna(low) and not high < low * MOST_FACTOR):
+        return ""
+    return f"{ratio:.3f}" + (f" ({low:.3f} to {high:.3f})" if low < high else "")
 
 
 def shown_difference(metric: str, value: float) -> str:

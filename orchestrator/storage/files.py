@@ -38,9 +38,6 @@ class RunFile(StrEnum):
     STEP_TIMES = "steps.parquet"
     CANDIDATES = "candidates.parquet"
     """The configs of a factored search, trained or not; absent for other searches."""
-    COMPOSED = "composed.parquet"
-    """These configs with figures composed of probes and learning curves."""
-    COMPOSED_TEXT = "composed.csv"
     OUTPUT = "output"
     """A folder: what each trial has printed, ``TRIAL_ID.txt``; absent where none has."""
     FRONT = "front.csv"
@@ -55,8 +52,6 @@ class RunFile(StrEnum):
     """What shows the run in MLflow's pages: an address, below a command where it needs one."""
     TRACKERS = "trackers.json"
     """Calls that each of the sweep's own trackers has had; absent without one."""
-    FIGURES = "figures"
-    """A folder: the table of each of the report's figures, and its tables, as CSV."""
 
 
 _NAMES: Final = (*RunFile, ".lock", "paused", "mlflow.log")
@@ -85,7 +80,7 @@ def require_no_links(run_dir: Path) -> None:
     Raises:
         RunDirectoryError: There is one, whoever has made it.
     """
-    for folder in (run_dir, run_dir / RunFile.OUTPUT, run_dir / RunFile.FIGURES):
+    for folder in (run_dir, run_dir / RunFile.OUTPUT):
         with suppress(OSError, ValueError):  # no folder, or no name of one
             for entry in os.scandir(folder):
                 if entry.is_symlink() and (folder != run_dir or entry.name in _NAMES):
@@ -110,23 +105,22 @@ def table_ids(run_dir: Path) -> set[str]:
     return set()
 
 
-def replace_file(path: Path, write: Callable[[Path], object], *, lasts: bool = True) -> None:
+def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Write a file under a temporary name, sync it and rename it.
 
     Args:
         path: The file.
         write: Writes it under another name.
-        lasts: False for one of many that are made again; it is not synced.
 
     Raises:
         OSError: It cannot be written, and names ``path``; nothing is left of it.
     """
-    with renamed_to(path, lasts=lasts) as temporary:
+    with renamed_to(path) as temporary:
         write(temporary)
 
 
 @contextmanager
-def renamed_to(path: Path, *, lasts: bool = True) -> Iterator[Path]:
+def renamed_to(path: Path) -> Iterator[Path]:
     """Yield the name of a file or folder to make in the folder of ``path``; rename it at the end.
 
     A file is synced before, its folder after. No other process has that name: two may write the
@@ -138,11 +132,10 @@ def renamed_to(path: Path, *, lasts: bool = True) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name[:_SHOWN]}.{token_hex(8)}.tmp")
     try:
         yield temporary
-        if lasts and temporary.is_file():
+        if temporary.is_file():
             sync(temporary)
         temporary.replace(path)
-        if lasts:
-            sync(path.parent)
+        sync(path.parent)
     except OSError as error:
         # One without a number is a sentence alone, as pandas raises it.
         if error.errno is not None and error.filename in (None, str(temporary)):

@@ -31,6 +31,8 @@ from orchestrator.space.knob import Role
 from orchestrator.trial import Isolation, Stage, TrialState
 
 _CLASSES: Final = "metrics.val_classes_predicted"
+_MOST_CV: Final = 0.15
+"""Spread at which one of twenty pairs of runs of one config differs by a factor of 1.5."""
 _LOST: Final = {
     TrialState.FAILED: "failed",
     TrialState.INFEASIBLE: "cannot run here",
@@ -87,7 +89,7 @@ class Finding:
     short: str = ""
 
 
-def caveats_of_run(tables: RunTables, choice: Choice | None) -> Iterator[Finding]:
+def caveats_of_run(tables: RunTables) -> Iterator[Finding]:
     """Yield the caveats of a run, whichever config is recommended."""
     sweep, trials = tables.sweep, tables.trials
     if sweep.replayed:
@@ -115,7 +117,7 @@ def caveats_of_run(tables: RunTables, choice: Choice | None) -> Iterator[Finding
         health = Health.WARNING if effect.is_shown and not effect.acted_on else Health.PASS
         health = health if effect.is_known else Health.UNKNOWN
         yield Finding(Caveat.INTERFERENCE, effect.text, health)
-    yield _noise(tables, choice)
+    yield _noise(tables)
     yield _lost_trials(trials)
 
 
@@ -275,15 +277,13 @@ def _drift(tables: RunTables) -> Finding:
     return Finding(Caveat.DRIFT, drift.text, health if drift.is_known else Health.UNKNOWN)
 
 
-def _noise(tables: RunTables, choice: Choice | None) -> Finding:
-    noise = tables.noise_floor
-    if noise is None:
-        return Finding(Caveat.NOISE, "the baseline was not repeated", Health.UNKNOWN)
-    speedup = None if choice is None else choice.speedup
-    is_within = speedup is not None and noise.covers(speedup.ratio, num_runs=speedup.num_pairs)
-    text = noise.text + ": the speed-up is within it" * is_within
-    is_warning = is_within or not noise.is_known
-    return Finding(Caveat.NOISE, text, Health.WARNING if is_warning else Health.PASS)
+def _noise(tables: RunTables) -> Finding:
+    if (pool := tables.pool) is None:
+        return Finding(Caveat.NOISE, "no config was run twice", Health.UNKNOWN)
+    if pool.cv > _MOST_CV:
+        text = f"{pool.text}: too much for the search to tell configs apart"
+        return Finding(Caveat.NOISE, text)
+    return Finding(Caveat.NOISE, pool.text, Health.PASS)
 
 
 def _lost_trials(trials: pd.DataFrame) -> Finding:

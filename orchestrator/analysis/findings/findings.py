@@ -145,7 +145,7 @@ def findings(tables: RunTables) -> Findings:
             figures=answer_figures.named_figures({}, rule),
             baseline_figures=answer_figures.named_figures(baseline, rule),
             cost=answer_figures.cost_of_run(tables, {}, {}, None),
-            checks=_gravest_first(caveats.caveats_of_run(tables, None)),
+            checks=_gravest_first(caveats.caveats_of_run(tables)),
         )
     config, speedup = choice.config, choice.speedup
     stage, group = answer_figures.stage_and_group(choice, tables)
@@ -159,7 +159,7 @@ def findings(tables: RunTables) -> Findings:
     clause = words.accuracy_clause(rule, figures, difference)
     status, sentence = words.answer_of(choice, tables, clause, unknown)
     checks = [
-        *caveats.caveats_of_run(tables, choice),
+        *caveats.caveats_of_run(tables),
         *caveats.caveats_of_choice(choice, tables, row, stage),
     ]
     theirs = answer_figures.named_figures(baseline, rule)
@@ -225,7 +225,8 @@ def recommended_json(found: Findings) -> dict[str, Any]:
     ranked = tables.ranked
     is_own = rows_of(ranked, config) & (ranked["verdict"] != "") & (choice is not None)
     ends = difference and {name: getattr(difference, name) for name in ("centre", "low", "high")}
-    effects = {name: getattr(tables, name) for name in ("noise_floor", "drift", "interference")}
+    names = {"noise_floor": "pool", "drift": "drift", "interference": "interference"}
+    effects = {name: getattr(tables, attribute) for name, attribute in names.items()}
     return {
         "schema_version": SCHEMA_VERSION,
         "status": found.status,

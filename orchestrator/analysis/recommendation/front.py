@@ -1,7 +1,7 @@
 """One row a config, its confirm runs before its searching runs; the tables made of these rows.
 
-``front.csv`` has the configs that no other one beats in every objective, ``composed.parquet`` those
-of a factored search, ``speeds.csv`` the speed of each trial's config.
+``front.csv`` has the configs that no other one beats, ``speeds.csv`` the speed of
+each trial's config.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ SIGN: Final = "†"
 """Stands behind figures of configs that were not themselves both trained and probed."""
 LOAD_SIGN: Final = "‡"
 """Stands behind speeds of runs under other load, in every front."""
-_IDS: Final = ("timed_ids", "curve_ids")
 _AGAINST_BEST: Final = (
     "interval", COMPOSED, MEASURED_IN, "num_runs", "num_all_runs", "contaminated", "verdict",
     "ratio_to_best", GROUP, "trial_ids",
@@ -40,12 +39,16 @@ _AGAINST_BEST: Final = (
 def runs_text(row: Mapping[Any, Any], learned: str) -> str:
     """Return the runs that a config's figures are of: ``3``, ``2 (accuracy 3)``, ``3 to confirm``.
 
+    In a factored search: ``4 probes, 1 curve``.
+
     Args:
         row: From :func:`with_confirmed`, or without ``measured_in``.
         learned: ``accuracy``, or what else was learned.
     """
     timed, trained = row["num_runs"], row["num_all_runs"]
     is_confirmed = row.get(MEASURED_IN) == Stage.CONFIRM
+    if "curve_ids" in row and not is_confirmed:
+        return f"{counted(timed, 'probe')}, {counted(trained, 'curve')}"
     alike = timed == trained or (is_confirmed and not trained)
     text = f"{timed}" if alike else f"{timed} ({learned} {trained})"
     return f"{text} to confirm" if is_confirmed else text
@@ -105,32 +108,6 @@ def load_note(rows: pd.DataFrame) -> str:
     """Return the sign's meaning with the number of configs that have it; "" for none."""
     num, of = int(rows["contaminated"].sum()), counted(len(rows), "speed")
     return f"{LOAD_SIGN} {num} of {of}: of runs under other load alone" if num else ""
-
-
-def rests_on(row: Mapping[Any, Any], learned: str) -> str:
-    """Return ``speed from 4 probes, accuracy from 1 curve`` for a composed config's row."""
-    probes, curves = int(row["num_runs"]), int(row["num_all_runs"])
-    return f"speed from {counted(probes, 'probe')}, {learned} from {counted(curves, 'curve')}"
-
-
-def composed_table(tables: RunTables) -> pd.DataFrame:
-    """Return the content of ``composed.parquet``: every config with a known speed and curve.
-
-    ``state`` is ``completed``, or ``stopped`` where the curve was: its accuracy is not a final
-    one. ``group``, ``verdict`` and ``on_front`` are as in the report. Figures that no config has
-    are left out.
-    """
-    parts = [
-        tables.ranked.assign(state=str(TrialState.COMPLETED)),
-        tables.stopped.assign(state=str(TrialState.STOPPED), verdict="", on_front=False),
-    ]
-    known = [part for part in parts if len(part)]
-    table = pd.concat(known, ignore_index=True) if known else parts[0]
-    first = ["state", GROUP, COMPOSED, "on_front", "verdict"]
-    known_figures = table.columns[table.notna().any()]
-    others = [name for name in known_figures if name not in (*first, "trial_ids")]
-    table = table[[*first, *others]]
-    return table.assign(**{name: table[name].map(" ".join) for name in _IDS if name in table})
 
 
 def front_table(tables: RunTables) -> pd.DataFrame:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
-from zlib import crc32
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, pass_context
 from jinja2.runtime import Context
 
 from orchestrator.analysis.columns import write_csv
 from orchestrator.analysis.findings.findings import Findings, recommended_json
-from orchestrator.analysis.recommendation.front import composed_table, front_table, speeds_table
+from orchestrator.analysis.recommendation.front import front_table, speeds_table
 from orchestrator.analysis.report import drawing
 from orchestrator.analysis.report.drawing import Figure
 from orchestrator.analysis.report.first_screen import first_screen
@@ -44,10 +42,7 @@ _ENDS: Final = {"x": (80, 780), "y": (450, 50)}
 
 
 def write_all(tables: RunTables, run_dir: Path) -> Findings:
-    """Write ``front.csv``, ``recommended.json``, ``report.html``, ``front.svg`` and ``figures/``.
-
-    ``answer.md`` and ``speeds.csv`` as well; ``composed.parquet`` and ``composed.csv`` for a
-    factored search.
+    """Write the page, its picture, the answer, the front, and ``speeds.csv``.
 
     Returns:
         The findings of the run.
@@ -62,10 +57,6 @@ def write_all(tables: RunTables, run_dir: Path) -> Findings:
     _write(run_dir / RunFile.RECOMMENDED, json.dumps(content, indent=2, allow_nan=False) + "\n")
     _write(run_dir / RunFile.ANSWER, answer_markdown(view))
     write_page(view, run_dir)
-    if tables.is_composed:
-        composed = composed_table(tables)
-        replace_file(run_dir / RunFile.COMPOSED, partial(composed.to_parquet, index=False))
-        replace_file(run_dir / RunFile.COMPOSED_TEXT, partial(write_csv, composed))
     return view.findings
 
 
@@ -74,18 +65,9 @@ def _write(path: Path, text: str) -> None:
 
 
 def write_page(view: View, run_dir: Path) -> None:
-    """Write ``report.html``, ``front.svg``, and ``figures/``: the table of each figure.
-
-    A name in ``figures/`` may contain a metric's; if it is no file's name, it gets a hash.
-    """
-    sections, folder = sections_of(view), run_dir / RunFile.FIGURES
+    """Write ``report.html`` and ``front.svg``."""
+    sections = sections_of(view)
     _write(run_dir / RunFile.REPORT, page_of(view, sections))
-    tables = {figure.name: figure.table for section in sections for figure in section.figures}
-    folder.mkdir(exist_ok=True)
-    for name, table in tables.items():
-        plain = re.sub(r"[^\w.-]+", "-", name, flags=re.ASCII)[:100]
-        file = name if plain == name else f"{plain}-{crc32(name.encode()):08x}"
-        replace_file(folder / f"{file}.csv", partial(write_csv, table), lasts=False)
     _write(run_dir / RunFile.FRONT_PLOT, _picture_of(view, sections))
 
 

@@ -92,6 +92,10 @@ class Pool:
             f"{counted(self.df, 'degree')} of freedom)"
         )
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the content for ``recommended.json``."""
+        return {name: getattr(self, name) for name in ("cv", "df", "num_configs", "text")}
+
 
 def spread_of(cells: pd.DataFrame, trials: pd.DataFrame, stage: Stage, speed: str) -> pd.DataFrame:
     """Return the spread of one run of each cell, from its pool or, for outliers, from the cell.

@@ -39,6 +39,9 @@ Source = str | Path
 _MOST_CELLS: Final = 50_000_000
 """Cells of the largest table that is read: 0.4 GB of numbers."""
 
+_FILES: Final = (RunFile.SWEEP, RunFile.TRIALS, RunFile.CURVES, RunFile.STEP_TIMES)
+_OF_SOME_RUNS: Final = (RunFile.CANDIDATES, RunFile.RECOMMENDED)
+
 _REQUEST_S: Final = "10"
 """Longest wait for an answer of MLflow, unless the user set one."""
 
@@ -64,11 +67,15 @@ def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
         with _asking(tracking_uri):
             client = _connected(tracking_uri)
             parent = _parent(client, str(source))
-            files = [RunFile.SWEEP, RunFile.TRIALS, RunFile.CURVES, RunFile.STEP_TIMES]
             there = {artifact.path for artifact in client.list_artifacts(parent.info.run_id)}
-            not_of_every_run = (RunFile.CANDIDATES, RunFile.RECOMMENDED)
-            for file in (*files, *(file for file in not_of_every_run if file in there)):
-                _download(client, parent, file, folder)
+            for file in (*_FILES, *(file for file in _OF_SOME_RUNS if file in there)):
+                if file not in there:
+                    raise RunDirectoryError(
+                        f"MLflow run {parent.info.run_id}: has no file {file}",
+                        f"its sweep has not ended, or was killed: {command('--resume')} "
+                        f"{parent.data.tags.get('sweep.run_dir', 'RUN_DIR')} completes it",
+                    )
+                client.download_artifacts(parent.info.run_id, file, folder)
         return _tables(Path(folder))
 
 
@@ -170,19 +177,6 @@ def _connected(tracking_uri: str) -> MlflowClient:
     client = MlflowClient(uri)
     client.search_experiments(max_results=1)
     return client
-
-
-def _download(client: MlflowClient, parent: Run, name: str, folder: str) -> None:
-    from mlflow.exceptions import MlflowException
-
-    try:
-        client.download_artifacts(parent.info.run_id, name, folder)
-    except (MlflowException, OSError):
-        raise RunDirectoryError(
-            f"MLflow run {parent.info.run_id}: has no file {name}",
-            f"its sweep has not ended, or was killed: {command('--resume')} "
-            f"{parent.data.tags.get('sweep.run_dir', 'RUN_DIR')} completes it",
-        ) from None
 
 
 def _parent(client: MlflowClient, source: str) -> Run:

@@ -25,7 +25,6 @@ from orchestrator.analysis.statistics.against_best import against_best
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.curves import whole_curves
 from orchestrator.analysis.statistics.intervals import t_quantile
-from orchestrator.analysis.statistics.noise_floor import NoiseFloor, noise_floor
 from orchestrator.analysis.statistics.pareto import pareto_front
 from orchestrator.formats import counted
 from orchestrator.metrics import Objective, minimize
@@ -153,11 +152,6 @@ class RunTables:
         stage = Stage.PROBE if self.is_composed else Stage.TRAIN
         speed = rate_of(self.rule.speed) if self.is_composed else self.rule.speed.metric
         return pooling.pools_of(self.grouped, stage, speed).get(self.main_group)
-
-    @cached_property
-    def noise_floor(self) -> NoiseFloor | None:
-        """The difference between runs of the baseline; None if it was not repeated."""
-        return noise_floor(self.grouped, self.sweep.baseline, self.rule)
 
     @cached_property
     def drift(self) -> machine.Drift | None:

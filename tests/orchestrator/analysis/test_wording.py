@@ -8,11 +8,11 @@ from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.wording import (
     format_config,
     interval_text,
+    ratio_text,
     rule_text,
     short,
     shown,
     telling_knobs,
-    verdict_text,
 )
 from orchestrator.metrics import Objective, at_least, maximize, minimize
 from orchestrator.rules import RuleKind, SelectionRule, knee, weighted
@@ -46,16 +46,15 @@ def test_an_interval_has_no_unit() -> None:
 def test_an_interval_that_tells_no_figure_is_not_known() -> None:
     wide = {"metrics.samples_per_s_low": 528.5, "metrics.samples_per_s_high": 6161.0}
     assert interval_text(wide, "samples_per_s") == "not known"
-    row = {"verdict": "unresolved", "ratio_to_best": 0.6, "ratio_low": 0.1, "ratio_high": 1.0}
-    assert verdict_text(row) == "unresolved"
-    assert verdict_text({**row, "verdict": "worse", "ratio_high": 0.9}) == ""
+    row = {"ratio_to_best": 0.6, "ratio_low": 0.1, "ratio_high": 1.0}
+    assert ratio_text(row) == ""
 
 
-def test_a_verdict_has_its_ratio_and_interval_but_for_the_best() -> None:
-    row = {"verdict": "worse", "ratio_to_best": 0.912, "ratio_low": 0.88, "ratio_high": 0.941}
-    assert verdict_text(row) == "worse, at 91.2 % of the best (88.0 % to 94.1 %)"
-    assert verdict_text({"verdict": "best", "ratio_to_best": 1.0}) == "best"
-    assert verdict_text({"verdict": "", "ratio_to_best": float("nan")}) == ""
+def test_a_ratio_to_the_best_has_its_interval() -> None:
+    row = {"ratio_to_best": 0.912, "ratio_low": 0.88, "ratio_high": 0.941}
+    assert ratio_text(row) == "0.912 (0.880 to 0.941)"
+    assert ratio_text({"ratio_to_best": 1.0, "ratio_low": 1.0, "ratio_high": 1.0}) == "1.000"
+    assert ratio_text({"ratio_to_best": float("nan")}) == ""
 
 
 @pytest.mark.parametrize(

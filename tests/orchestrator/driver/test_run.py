@@ -73,13 +73,7 @@ def test_a_constraint_that_raises_in_mid_run_ends_it_and_it_can_be_resumed(
 
 
 def test_a_run_leaves_all_its_files(finished_run: FinishedRun) -> None:
-    of_some_runs = {
-        RunFile.MLFLOW,
-        RunFile.CANDIDATES,
-        RunFile.COMPOSED,
-        RunFile.COMPOSED_TEXT,
-        RunFile.TRACKERS,
-    }
+    of_some_runs = {RunFile.MLFLOW, RunFile.CANDIDATES, RunFile.TRACKERS}
     for name in set(RunFile) - of_some_runs:
         assert (finished_run.out / name).stat().st_size > 0, name
     assert not any((finished_run.out / name).exists() for name in of_some_runs)

@@ -22,7 +22,14 @@ from orchestrator.analysis.report.sections.scatter import scatter_figures
 from orchestrator.analysis.report.view import View, are_marked, limited
 from orchestrator.analysis.statistics.against_best import Verdict
 from orchestrator.analysis.statistics.intervals import is_narrow, ratio_interval
-from orchestrator.analysis.wording import interval_text, lacking, learned_word, short, shown
+from orchestrator.analysis.wording import (
+    interval_text,
+    lacking,
+    learned_word,
+    ratio_text,
+    short,
+    shown,
+)
 from orchestrator.formats import counted, percent
 from orchestrator.metrics import Published, is_accuracy
 from orchestrator.space.configs import format_value
@@ -63,6 +70,7 @@ def front_table(view: View, configs: pd.DataFrame) -> tables.Table:
     """Return the front, the marked configs and those that may be the best, fastest first."""
     contenders = configs["verdict"].isin([Verdict.BEST, Verdict.TIED, Verdict.UNRESOLVED])
     keep, speed = configs[are_marked(configs) | contenders], view.rule.speed
+    learned = learned_word(view.rule)
     keep = keep.sort_values(view.rule.speed_column, ascending=speed.sign < 0, kind="stable")
     rows = limited(keep, MAX_ROWS, are_marked(keep))
     columns: list[tables.Column] = []
@@ -75,7 +83,7 @@ def front_table(view: View, configs: pd.DataFrame) -> tables.Table:
     columns += [
         ("against the best", partial(_verdict_cell, view=view)),
         ("ratio to the best", _ratio_cell),
-        ("runs", lambda row: tables.Cell(_runs(row, view), number=float(row["num_runs"]))),
+        ("runs", lambda row: tables.Cell(fronts.runs_text(row, learned), float(row["num_runs"]))),
         *tables.figure_columns(tables.measured(rows, ["epoch_s"]), _sign_of_speed),
     ]
     if (texts_of(rows, "tags.bound") != "").any():
@@ -97,7 +105,7 @@ def _verdict_cell(row: tables.Row, view: View) -> tables.Cell:
     If a recommended config is tied, the cell has the margin, which it is shown to be within.
     """
     verdict, rule = text_of(row["verdict"]), view.rule
-    if verdict in (Verdict.BEST, Verdict.WORSE) and not _ratio_cell(row).text:
+    if verdict in (Verdict.BEST, Verdict.WORSE) and not ratio_text(row):
         return tables.Cell("")  # a verdict without its figure
     text = verdict
     if row["is_recommended"] and verdict == Verdict.TIED:
@@ -106,20 +114,8 @@ def _verdict_cell(row: tables.Row, view: View) -> tables.Cell:
 
 
 def _ratio_cell(row: tables.Row) -> tables.Cell:
-    """Return the ratio to the best with its interval, if that is narrow enough to give a figure."""
-    ratio, low, high = (row.get(f"ratio_{end}", float("nan")) for end in ("to_best", "low", "high"))
-    if pd.isna(ratio):
-        return tables.Cell("")
-    ends = f" ({low:.3f} to {high:.3f})" if low < high else ""
-    is_known = pd.isna(low) or is_narrow(low, high)
-    return tables.Cell(f"{ratio:.3f}{ends}" if is_known else "", number=float(ratio))
-
-
-def _runs(row: tables.Row, view: View) -> str:
-    """Return the runs of a config; for a factored search its probes and its curves."""
-    if row.get(fronts.MEASURED_IN) == Stage.CONFIRM or not view.tables.is_composed:
-        return fronts.runs_text(row, learned_word(view.rule))
-    return f"{counted(row['num_runs'], 'probe')}, {counted(row['num_all_runs'], 'curve')}"
+    ratio = row.get("ratio_to_best")
+    return tables.Cell(ratio_text(row), number=None if pd.isna(ratio) else float(ratio))
 
 
 def _sign_of_speed(row: tables.Row) -> str:
@@ -129,8 +125,7 @@ def _sign_of_speed(row: tables.Row) -> str:
 
 def _judged(view: View) -> Iterator[str]:
     """Yield the number of verdicts, the meaning of the words, and the noise if it is known."""
-    numbers, noise = view.configs["verdict"].value_counts(), view.tables.noise_floor
-    pool = view.tables.pool
+    numbers, pool = view.configs["verdict"].value_counts(), view.tables.pool
     counts = [f"{numbers[verdict]} {verdict}" for verdict in Verdict if verdict in numbers]
     ranked = int((view.configs["verdict"] != "").sum())
     is_accurate = lacking(view.rule) == "not accurate enough"
@@ -141,8 +136,6 @@ def _judged(view: View) -> Iterator[str]:
     )
     yield from _WORDS
     yield "no config was run twice: repeats would tell the spread" if pool is None else pool.text
-    if noise is not None:
-        yield noise.repeats_text
 
 
 def _composed_notes(view: View) -> Iterator[str]:

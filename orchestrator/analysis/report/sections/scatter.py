@@ -193,11 +193,8 @@ def hover(view: View, rows: pd.DataFrame) -> list[str]:
     metrics = measured(rows, [*(o.metric for o in view.rule.objectives), *names_shown(Place.HOVER)])
     texts = []
     for row in rows.to_dict("records"):
-        rests = front.runs_text(row, learned)
-        grounds = (
-            f"composed: {front.rests_on(row, learned)}" if row.get(COMPOSED) else f"runs: {rests}"
-        )
-        bound = text_of(row.get("tags.bound"))
+        grounds = "composed" if row.get(COMPOSED) else "runs"
+        bound, ratio = text_of(row.get("tags.bound")), wording.ratio_text(row)
         lines = [
             *(
                 f"{column.removeprefix('params.')}={wording.short(row[column])}"
@@ -205,9 +202,9 @@ def hover(view: View, rows: pd.DataFrame) -> list[str]:
             ),
             *(f"{metric}: {wording.shown(metric, row[f'metrics.{metric}'])}" for metric in metrics),
             front.load_sign_of(row).strip(),
-            wording.verdict_text(row),
+            ", ".join(filter(None, [row["verdict"], f"{ratio} of the best" if ratio else ""])),
             f"bound by: {bound}" if bound else "",
-            f"{grounds}, {row['interval']}",
+            f"{grounds}: {front.runs_text(row, learned)}, {row['interval']}",
         ]
         texts.append("<br>".join(html.escape(line) for line in lines if line))
     return texts

@@ -178,13 +178,9 @@ def environment_of(view: View) -> tables.Section:
 
 def _flat(prefix: str, tree: Mapping[str, Any]) -> dict[str, str]:
     """Return ``{"cpu model": ...}`` from a mapping that may have others within."""
-    flat: dict[str, str] = {}
-    for key, value in tree.items():
-        name = f"{prefix}{key}".replace("_", " ")
-        if isinstance(value, Mapping):
-            flat |= _flat(f"{name} ", value)
-        elif isinstance(value, list):
-            flat[name] = ", ".join(map(str, value)) or "none"
-        else:
-            flat[name] = short(value)
-    return flat
+    cells = pd.json_normalize(dict(tree), sep=" ").to_dict("records")[0] if tree else {}
+    texts = {
+        name: (", ".join(map(str, cell)) or "none") if isinstance(cell, list) else short(cell)
+        for name, cell in cells.items()
+    }
+    return {f"{prefix}{name}".replace("_", " "): text for name, text in texts.items()}

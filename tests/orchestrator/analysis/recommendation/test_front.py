@@ -5,15 +5,14 @@ import pytest
 from orchestrator.analysis.recommendation.front import (
     MEASURED_IN,
     SIGN,
-    composed_table,
     front_table,
     main_front,
-    rests_on,
+    runs_text,
     sign_of,
     with_confirmed,
 )
 from orchestrator.analysis.report.view import View
-from tests.orchestrator.analysis.made_runs import ACCURACY, SPEED, MadeRun, config, factored_run
+from tests.orchestrator.analysis.made_runs import ACCURACY, SPEED, MadeRun, config
 
 
 @pytest.fixture
@@ -74,22 +73,10 @@ def test_a_baseline_that_only_confirm_runs_trained_has_a_row(view: View) -> None
     assert (row["verdict"], row["on_front"], row[MEASURED_IN]) == ("", False, "confirm")
 
 
-ROW = {"composed": True, "num_runs": 4, "num_all_runs": 1}
+ROW = {"composed": True, "num_runs": 4, "num_all_runs": 1, "curve_ids": ("a",)}
 
 
 def test_a_composed_figure_says_what_it_rests_on() -> None:
-    assert rests_on(ROW, "accuracy") == "speed from 4 probes, accuracy from 1 curve"
+    assert runs_text(ROW, "accuracy") == "4 probes, 1 curve"
     assert sign_of(ROW) == f" {SIGN}"
     assert sign_of({**ROW, "composed": False}) == sign_of({}) == ""
-
-
-def test_the_table_has_every_config_and_no_column_without_a_figure() -> None:
-    table = composed_table(factored_run().tables)
-    assert len(table) == 24
-    assert table.columns[:5].tolist() == ["state", "group", "composed", "on_front", "verdict"]
-    assert table.notna().any().all()
-    assert "metrics.peak_gpu_gib" not in table.columns
-    stopped = table[table["state"] == "stopped"]
-    assert not stopped["on_front"].any()
-    assert set(stopped["verdict"]) == {""}
-    assert table["timed_ids"].str.split().map(len).tolist() == table["num_runs"].tolist()

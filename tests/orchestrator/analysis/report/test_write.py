@@ -35,7 +35,7 @@ def test_the_files_are_written_from_the_tables_alone(made: MadeRun, run_dir: Pat
     assert all(path.read_bytes() == content for path, content in before.items())
     written = {path.name for path in run_dir.iterdir()} - {path.name for path in before}
     assert written == {
-        "answer.md", "figures", "front.csv", "front.svg", "recommended.json", "report.html",
+        "answer.md", "front.csv", "front.svg", "recommended.json", "report.html",
         "speeds.csv",
     }  # fmt: skip
     content = json.loads((run_dir / "recommended.json").read_text())
@@ -74,16 +74,14 @@ def test_a_run_in_which_no_trial_reported_an_objective_has_all_files_and_names_i
     assert (tmp_path / "front.svg").stat().st_size > 0
 
 
-def test_a_name_of_any_metric_gives_a_file_with_every_digit(tmp_path: Path) -> None:
+def test_a_metric_of_any_name_is_written_with_every_digit(tmp_path: Path) -> None:
     run = MadeRun()
     run.sweep["objectives"][1]["metric"] = "val/acc"
     for workers, speed in ((0, 1000.12345678), (3, 2000.0)):
         run.add(config(num_workers=workers), **{SPEED: speed, "metrics.val/acc": 0.9})
     for _ in range(2):  # a second report replaces the first
         write_all(run.tables, tmp_path)
-    written = sorted(path.name for path in (tmp_path / "figures").iterdir())
-    assert "effects-samples-per-s.csv" in written
-    assert "1000.12345678" in (tmp_path / "figures/speed-accuracy.csv").read_text()
+    assert "1000.12345678" in (tmp_path / "speeds.csv").read_text()
 
 
 # -- answer.md
