@@ -196,7 +196,7 @@ def best_so_far(history: SweepHistory, candidates: pd.DataFrame | None = None) -
         history: The sweep so far.
         candidates: The configs of a factored search, which are composed; None for another search.
     """
-    from orchestrator.analysis.columns import rows_of
+    from orchestrator.analysis.columns import numbers_of, rows_of
     from orchestrator.analysis.recommendation.choice import choose
     from orchestrator.analysis.tables.run_tables import RunTables
     from orchestrator.storage.tables import trials_of
@@ -207,10 +207,12 @@ def best_so_far(history: SweepHistory, candidates: pd.DataFrame | None = None) -
         tables = replace(tables, candidates=candidates)
     if (choice := choose(tables)) is None:
         return ""
-    cells = {str(name).removeprefix("metrics."): cell for name, cell in choice.row.items()}
-    texts = [*words.differing(choice.config, sweep), *words.figures(cells, sweep)]
-    baseline = tables.configs.loc[rows_of(tables.configs, sweep.baseline), f"metrics.{words.SPEED}"]
-    if baseline.notna().any() and cells[words.SPEED] == cells[words.SPEED]:
-        times = cells[words.SPEED] / baseline.dropna().iloc[0]
+    cells = ((str(name).removeprefix("metrics."), cell) for name, cell in choice.row.items())
+    known = {name: cell for name, cell in cells if cell == cell}
+    texts = [*words.differing(choice.config, sweep), *words.figures(known, sweep)]
+    own = tables.configs[rows_of(tables.configs, sweep.baseline)]
+    baseline = numbers_of(own, f"metrics.{words.SPEED}").dropna()
+    if len(baseline) and words.SPEED in known:
+        times = known[words.SPEED] / baseline.iloc[0]
         texts.append(f"{times:.2f}x the baseline (unconfirmed)")
     return f"best so far: {'  '.join(texts)}"
