@@ -14,7 +14,7 @@ import pytest
 from benchmarks.simulation import play
 from orchestrator.analysis.tables.load import write_run
 from orchestrator.machine import Machine, Node
-from orchestrator.replay.executor import Spent
+from orchestrator.replay.executor import ReplayExecutor
 from orchestrator.replay.recorded import RecordedRun
 from orchestrator.search import Asha
 from orchestrator.space.domains import choice
@@ -66,8 +66,8 @@ def sweep(seed: int = 0) -> Sweep[Any]:
     )
 
 
-def played(run_dir: Path, runs: Made | None = None) -> Spent:
-    return play(sweep(), runs or Made(), CORES, run_dir, source="made")
+def played(run_dir: Path, runs: Made | None = None) -> ReplayExecutor:
+    return play(sweep(), (runs or Made()).draw, CORES, run_dir, source="made")
 
 
 def test_the_same_seed_gives_the_same_journal_byte_for_byte(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def _played(folder: Path, drawn: Drawn, **of_sweep: Any) -> RunTables:  # noqa: 
         WIDE, question="Which settings?", epochs=EPOCHS, cores_per_trial=4,
         rigor=Rigor(max_repeats=1, confirm=3, max_confirm=3, finalists=1), **of_sweep,
     )  # fmt: skip
-    play(sweep, drawn, Machine(nodes=(Node(name="n", cpus=4),)), folder, source="drawn")
+    play(sweep, drawn.draw, Machine(nodes=(Node(name="n", cpus=4),)), folder, source="drawn")
     tables = write_run(folder)
     hardware = {"cpu_model": "Xeon 2.2 GHz", "num_cores": 4, "memory_gib": 15.6, "gpus": []}
     return replace(tables, sweep=replace(tables.sweep, hardware=hardware, data="drawn"))
