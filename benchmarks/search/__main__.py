@@ -78,7 +78,7 @@ def replayed(truth: Truth, scorer: Scorer, seed: int) -> dict[str, Any]:
         score = scorer.score(front, answer.config)
         journal = read_journal(RunDirectory(run_dir).journal)
         by_stage = _core_s(list(journal))
-        ten = partial(play, sweep, Draws(truth, seed), NODES, run_dir.with_name("ten"))
+        ten = partial(play, sweep, Draws(truth, seed).draw, NODES, run_dir.with_name("ten"))
         on_ten = ten(source=truth.name) if truth.name == ON_TEN_NODES else None
     return {
         "time_on_ten": on_ten.simulated_s / spent.simulated_s if on_ten else None,

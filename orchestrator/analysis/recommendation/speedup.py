@@ -135,9 +135,9 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     is_clean = num_clean >= MIN_CLEAN_PAIRS
     num_used = num_clean if is_clean else num_clean + num_dirty
     figures = speeds.mask(dirty) if is_clean else speeds
-    logs = rule.speed.sign * np.log(figures.where(figures > 0))
-    first, second = map(list(logs.columns).index, pair)
-    interval = ratio_in_rounds(logs.to_numpy(), first, second, confirm_level(tables, num_used))
+    logs = rule.speed.sign * np.log(figures.where(figures > 0).to_numpy(dtype=np.float64))
+    first, second = map(list(figures.columns).index, pair)
+    interval = ratio_in_rounds(logs, first, second, confirm_level(tables, num_used))
     return Speedup(
         ratio=interval.centre,
         low=interval.low if num_used > 1 else None,
