@@ -136,7 +136,8 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     num_used = num_clean if is_clean else num_clean + num_dirty
     figures = speeds.mask(dirty) if is_clean else speeds
     logs = rule.speed.sign * np.log(figures.where(figures > 0).to_numpy(dtype=np.float64))
-    first, second = map(list(figures.columns).index, pair)
+    columns: list[Any] = figures.columns.tolist()
+    first, second = (columns.index(number) for number in pair)
     interval = ratio_in_rounds(logs, first, second, confirm_level(tables, num_used))
     return Speedup(
         ratio=interval.centre,
