@@ -1,12 +1,10 @@
 # %% [markdown]
 # # A question of your own
 #
-# Every run of a sweep can be read by pandas: from its directory, or from MLflow. Both give the same
-# frames. Here is how to load a run, find the column you need, look at the trials that you care
-# about, and take the rest elsewhere.
+# Every run of a sweep can be read by pandas. Here is how to load a run, find the column you need,
+# look at the trials that you care about, and take the rest elsewhere.
 #
-# Set the variable `RUN` to a run directory of your own. Or set `TRACKING_URI`, and `RUN` to the
-# name of an experiment: that stands for its latest sweep.
+# Set the variable `RUN` to a run directory of your own.
 
 # %%
 import os
@@ -16,7 +14,7 @@ import orchestrator.analysis as an
 
 RECORDED = an.NOTEBOOKS / "recorded"
 RUN = os.environ.get("RUN", RECORDED / "products_loader")
-run = an.load(RUN, os.environ.get("TRACKING_URI"))
+run = an.load(RUN)
 print(run.sweep.question)
 
 # %% [markdown]

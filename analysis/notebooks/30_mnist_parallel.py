@@ -12,7 +12,7 @@ import orchestrator.analysis as an
 
 RECORDED = an.NOTEBOOKS / "recorded"
 RUN = os.environ.get("RUN", RECORDED / "mnist_parallel")
-run = an.load(RUN, os.environ.get("TRACKING_URI"))
+run = an.load(RUN)
 an.plot.speed_accuracy(run)
 
 # %% [markdown]

@@ -12,7 +12,7 @@ import orchestrator.analysis as an
 
 RECORDED = an.NOTEBOOKS / "recorded"
 RUN = os.environ.get("RUN", RECORDED / "graph_memory")
-run = an.load(RUN, os.environ.get("TRACKING_URI"))
+run = an.load(RUN)
 configs = an.configs(run)
 
 # %% [markdown]

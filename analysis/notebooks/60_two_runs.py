@@ -13,8 +13,7 @@ import orchestrator.analysis as an
 RECORDED = an.NOTEBOOKS / "recorded"
 RUN = os.environ.get("RUN", RECORDED / "products_loader")
 OLDER = os.environ.get("OLDER", RECORDED / "products_loader_before")
-uri = os.environ.get("TRACKING_URI")
-before, after = an.load(OLDER, uri), an.load(RUN, uri)
+before, after = an.load(OLDER), an.load(RUN)
 
 # %% [markdown]
 # ## What differs

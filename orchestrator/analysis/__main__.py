@@ -67,7 +67,7 @@ def _options() -> tuple[Parser, Mapping[str, argparse.ArgumentParser]]:
     first = "run that changes are counted from (default: the last two of a sweep)"
     add("compare", "run", first, metavar="FIRST", nargs="?")
     add("compare", "second", "the other run", metavar="SECOND", nargs="?")
-    out = "write the files there (default: RUN_DIR; none are written of a run from MLflow)"
+    out = "write the files there (default: RUN_DIR)"
     add("show", "--out", out, metavar="DIR", type=a_path)
     add(
         "front",
@@ -78,7 +78,7 @@ def _options() -> tuple[Parser, Mapping[str, argparse.ArgumentParser]]:
         metavar="NAME,NAME",
     )
     add("export", "--format", "csv (default) or parquet", metavar="NAME", default="csv")
-    out = "folder to write to (default: export in RUN_DIR; needed for a run from MLflow)"
+    out = "folder to write to (default: export in RUN_DIR)"
     add("export", "--out", out, metavar="DIR", type=a_path)
     add(
         "compare",
@@ -94,11 +94,6 @@ def _options() -> tuple[Parser, Mapping[str, argparse.ArgumentParser]]:
         "versions.torch, say; may be given several times"
     )
     add("compare", "--across", across, metavar="KEY", action="append", default=[])
-    uri = (
-        "read from this MLflow server or database; a run is then the name of an experiment (its "
-        "latest sweep) or the id of a sweep's parent run"
-    )
-    add("show front export compare", "--tracking-uri", uri, metavar="URI")
     json = "print one JSON document and nothing else"
     add("show front export open compare", "--json", json, action="store_true")
     return parser, commands

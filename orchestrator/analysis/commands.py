@@ -19,7 +19,7 @@ from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.comparison.changes import TOGETHER, Verdict
 from orchestrator.analysis.comparison.compare import Comparison
 from orchestrator.analysis.comparison.compare import compare as compare_runs
-from orchestrator.analysis.findings.findings import findings, recommended_json
+from orchestrator.analysis.findings.findings import recommended_json
 from orchestrator.analysis.recommendation.front import front_table
 from orchestrator.analysis.report.console import show_comparison, show_front, show_run
 from orchestrator.analysis.report.sections.trials import counts_of_states
@@ -45,16 +45,11 @@ def show(options: argparse.Namespace) -> int:
     Raises:
         SweepError: There is no such run, or the files cannot be written.
     """
-    tables = load_run(options.run, options.tracking_uri)
-    folder: Path | None = options.out
-    if folder is None and options.tracking_uri is None:
-        folder = Path(options.run)
-    if folder is None:
-        found = findings(tables)
-    else:
-        with refusing_os_errors("give another folder by --out DIR"):
-            folder.mkdir(parents=True, exist_ok=True)
-            found = write_all(tables, folder)
+    tables = load_run(options.run)
+    folder = options.out or Path(options.run)
+    with refusing_os_errors("give another folder by --out DIR"):
+        folder.mkdir(parents=True, exist_ok=True)
+        found = write_all(tables, folder)
     if not options.json:
         show_run(tables, found, folder)
         return 0
@@ -63,7 +58,7 @@ def show(options: argparse.Namespace) -> int:
         "answer": recommended_json(found),
         "trials": counts_of_states(tables.trials),
         "front": rows_of(front_table(tables), tables.sweep),
-        "files": folder and folder.absolute(),
+        "files": folder.absolute(),
     }
     return write_document("show", content)
 
@@ -74,7 +69,7 @@ def front(options: argparse.Namespace) -> int:
     Raises:
         SweepError: There is no such run, or an objective is unknown.
     """
-    tables = load_run(options.run, options.tracking_uri)
+    tables = load_run(options.run)
     table = configs(tables)
     table = table[table[GROUP] == tables.main_group]
     names = options.objectives and [name.strip() for name in options.objectives.split(",")]
@@ -96,14 +91,12 @@ def export_tables(options: argparse.Namespace) -> int:
         SweepError: There is no such run or format, or the files would replace those of a run.
     """
     folder: Path | None = options.out
-    if folder is None and options.tracking_uri is not None:
-        raise SweepError("a run from MLflow has no folder to export to", "give --out DIR")
     if folder is not None and (folder / RunFile.SWEEP).exists():
         raise SweepError(
             f"{folder}: is a run's own folder; the export would replace its tables",
             "give another folder",
         )
-    tables = load_run(options.run, options.tracking_uri)
+    tables = load_run(options.run)
     files = export(tables, folder or Path(options.run) / "export", options.format)
     if options.json:
         return write_document("export", {"files": [path.absolute() for path in files]})
@@ -140,7 +133,7 @@ def compare(options: argparse.Namespace) -> int:
         SweepError: There is no such run, or the runs cannot be compared.
     """
     runs = (options.run, options.second)
-    first, second = (load_run(each, options.tracking_uri) for each in runs)
+    first, second = (load_run(each) for each in runs)
     comparison = compare_runs(first, second, across=options.across, tolerance=options.tolerance)
     if options.json:
         write_document("compare", _compared(comparison))

@@ -43,7 +43,7 @@ _MOST_CHECKS: Final = 2
 
 
 def summary(
-    tables: RunTables, found: Findings, *, run_dir: Path | None, width: int | None = None
+    tables: RunTables, found: Findings, *, run_dir: Path, width: int | None = None
 ) -> list[str]:
     """Return the last lines of a run, without MLflow's and the resumption's: eight at most.
 
@@ -52,13 +52,11 @@ def summary(
     Args:
         tables: The run.
         found: Its findings.
-        run_dir: The folder of its files; None if none were written.
+        run_dir: The folder of its files.
         width: Columns of the terminal; long lines are broken there, with an indent; None:
             nothing is broken.
     """
-    sweep, files = tables.sweep, ""
-    if run_dir is not None:
-        files = f"{run_dir / 'report.html'}  (tables beside it: trials.csv, front.csv)"
+    sweep = tables.sweep
     replay = f"recorded runs of {sweep.replayed} on a simulated clock: nothing was measured"
     changes = [f"{c.knob}={c.value} (baseline {c.baseline})" for c in found.changes]
     texts = {
@@ -69,7 +67,7 @@ def summary(
         "replay": replay if sweep.replayed else "",
         "front": _front_text(tables),
         "warning": _checks(found),
-        "report": files,
+        "report": f"{run_dir / RunFile.REPORT}  (tables beside it: trials.csv, front.csv)",
     }
     lines = [f"{sweep.name}: {found.sentence}"]
     lines += [f"{f'{name}:':<{_INDENT}}{text}" for name, text in texts.items() if text]
@@ -128,13 +126,13 @@ def _end(metric: str, row: pd.Series) -> str:
     return f"{text}{sign}" if metric == "samples_per_s" else f"{metric} {text}{sign}"
 
 
-def show_run(tables: RunTables, found: Findings, folder: Path | None) -> None:
+def show_run(tables: RunTables, found: Findings, folder: Path) -> None:
     """Print the last lines of a run, its answer first, then its front.
 
     Args:
         tables: The run.
         found: Its findings.
-        folder: The folder of its files; None if none were written.
+        folder: The folder of its files.
     """
     console = _console()
     width = console.width if console.is_terminal else None

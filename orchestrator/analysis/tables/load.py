@@ -1,18 +1,10 @@
-"""A run's tables, from its directory or from MLflow, into the same frames.
-
-The driver's mirror stores the tables with the sweep's parent run. MLflow answers within seconds, or
-one message reports that it does not.
-"""
+"""A run's tables, from its directory."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pandas as pd
 from pyarrow.parquet import read_metadata
@@ -20,39 +12,23 @@ from pyarrow.parquet import read_metadata
 from orchestrator.analysis.columns import write_csv
 from orchestrator.analysis.tables.run_tables import RunTables, run_intervals
 from orchestrator.arguments import command
-from orchestrator.errors import RunDirectoryError, SweepError, nearest
+from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.journal import read_journal
 from orchestrator.storage.files import RunFile, read_recommended, replace_file
 from orchestrator.storage.history import read_history, run_key
 from orchestrator.storage.sweep_record import read_sweep
 from orchestrator.storage.tables import curves_of, steps_table, trials_of
-from orchestrator.tracking.mlflow import content
-from orchestrator.tracking.mlflow.uris import checked_uri, reason_of, shown, sqlite_path
-
-if TYPE_CHECKING:
-    from mlflow.entities import Run
-    from mlflow.tracking import MlflowClient
-
-Source = str | Path
-"""A run directory; with a tracking URI an MLflow experiment's name or a parent run's id."""
 
 _MOST_CELLS: Final = 50_000_000
 """Cells of the largest table that is read: 0.4 GB of numbers."""
 
-_FILES: Final = (RunFile.SWEEP, RunFile.TRIALS, RunFile.CURVES, RunFile.STEP_TIMES)
-_OF_SOME_RUNS: Final = (RunFile.CANDIDATES, RunFile.RECOMMENDED)
 
-_REQUEST_S: Final = "10"
-"""Longest wait for an answer of MLflow, unless the user set one."""
-
-
-def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
-    """Load a run from its directory or from MLflow, into the same frames.
+def load_run(run_dir: str | Path) -> RunTables:
+    """Load a run from its directory.
 
     Args:
-        source: A run directory, ``runs/<sweep>/<time>``. With ``tracking_uri``: the id of a
-            sweep's parent run, or an experiment's name, for its latest sweep.
-        tracking_uri: The MLflow server or database to read from.
+        run_dir: ``runs/<sweep>/<time>``. One that lies in MLflow alone is fetched by
+            ``mlflow artifacts download --run-id PARENT --dst-path DIR``.
 
     Returns:
         The run: ``trials`` (a row a trial), ``curves`` (a row a report), ``steps`` (a row a block
@@ -61,22 +37,7 @@ def load_run(source: Source, tracking_uri: str | None = None) -> RunTables:
     Raises:
         RunDirectoryError: There is no such run, or a file of it cannot be read.
     """
-    if tracking_uri is None:
-        return _tables(Path(source))
-    with TemporaryDirectory(prefix="sweep-artifacts-") as folder:
-        with _asking(tracking_uri):
-            client = _connected(tracking_uri)
-            parent = _parent(client, str(source))
-            there = {artifact.path for artifact in client.list_artifacts(parent.info.run_id)}
-            for file in (*_FILES, *(file for file in _OF_SOME_RUNS if file in there)):
-                if file not in there:
-                    raise RunDirectoryError(
-                        f"MLflow run {parent.info.run_id}: has no file {file}",
-                        f"its sweep has not ended, or was killed: {command('--resume')} "
-                        f"{parent.data.tags.get('sweep.run_dir', 'RUN_DIR')} completes it",
-                    )
-                client.download_artifacts(parent.info.run_id, file, folder)
-        return _tables(Path(folder))
+    return _tables(Path(run_dir))
 
 
 def write_tables(run_dir: Path) -> dict[str, pd.DataFrame]:
@@ -134,72 +95,3 @@ def _read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
     except Exception as error:  # noqa: BLE001 - a damaged file raises many types of error
         first_line = str(error).partition("\n")[0] or type(error).__name__
         raise RunDirectoryError(f"{path}: cannot be read as a table: {first_line}") from None
-
-
-# -- MLflow
-
-
-@contextmanager
-def _asking(tracking_uri: str) -> Iterator[None]:
-    """Send each request to MLflow once, and turn every failure into one message."""
-    settings = {
-        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # it would retry for minutes
-        "MLFLOW_HTTP_REQUEST_TIMEOUT": os.environ.get("MLFLOW_HTTP_REQUEST_TIMEOUT", _REQUEST_S),
-        "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
-    }
-    before = {name: os.environ[name] for name in settings if name in os.environ}
-    os.environ.update(settings)
-    try:
-        yield
-    except SweepError:
-        raise
-    except Exception as error:  # noqa: BLE001 - a server's answer may raise any error
-        raise RunDirectoryError(
-            f"{shown(tracking_uri)}: MLflow cannot be read: {reason_of(error, tracking_uri)}",
-            "is it running, and the URI that the run printed?",
-        ) from None
-    finally:
-        for name in settings:
-            del os.environ[name]
-        os.environ.update(before)
-
-
-def _connected(tracking_uri: str) -> MlflowClient:
-    """Return a client of a server or database that has answered."""
-    uri = checked_uri(tracking_uri)
-    path = sqlite_path(uri)
-    if path is not None and not (path.is_file() and path.stat().st_size):  # MLflow would make one
-        what = "is empty" if path.is_file() else "does not exist"
-        raise RunDirectoryError(f"{path}: {what}", "give the URI that the run printed")
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    from mlflow.tracking import MlflowClient
-
-    client = MlflowClient(uri)
-    client.search_experiments(max_results=1)
-    return client
-
-
-def _parent(client: MlflowClient, source: str) -> Run:
-    """Return the parent run of an id, or of the latest sweep of an experiment."""
-    if len(source) == 32 and set(source) <= set("0123456789abcdef"):
-        run = client.get_run(source)
-        parent = run.data.tags.get(content.PARENT_TAG)
-        if content.SWEEP_TAG in run.data.tags and parent is None:
-            return run
-        hint = f"its parent is {parent}" if parent else "no sweep wrote it"
-        raise RunDirectoryError(f"MLflow run {source}: is not the parent run of a sweep", hint)
-    experiment = client.get_experiment_by_name(source)
-    if experiment is None:
-        known = [one.name for one in client.search_experiments()]
-        raise RunDirectoryError(
-            f"MLflow has no experiment {source!r}{nearest(source, known)}",
-            f"experiments: {', '.join(known)}",
-        )
-    ids, of_parents = [experiment.experiment_id], "tags.`sweep.run_dir` != ''"
-    newest_first = ["attributes.start_time DESC"]
-    for run in client.search_runs(ids, of_parents, max_results=1, order_by=newest_first):
-        return run
-    raise RunDirectoryError(
-        f"MLflow's experiment {source!r} holds no sweep: its runs, if any, are of other programs",
-        "give the experiment that the run printed, or the id of its parent run",
-    )

@@ -59,16 +59,6 @@ def test_a_run_is_one_document(run_dir: Path, made: MadeRun, answer: Answer) -> 
     assert (run_dir / "report.html").is_file()
 
 
-def test_a_run_from_mlflow_leaves_no_file(
-    made: MadeRun, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Output
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("orchestrator.analysis.commands.load_run", lambda source, uri: made.tables)
-    assert main(["products_loader", "--tracking-uri", "sqlite:///mlflow.db"]) == 0
-    assert "report:" not in capsys.readouterr().out
-    assert list(tmp_path.iterdir()) == []
-
-
 # -- front
 
 
@@ -111,7 +101,6 @@ def test_tables_are_written_below_the_run_or_elsewhere_and_named(
         ("front RUN --objectives minimize:group", "group is text, so that no value is better"),
         ("front RUN --objectives val_acc,epoch_s,step_ms,eval_s", "two or three objectives, not 4"),
         ("export RUN --format parqet", "unknown format 'parqet'; did you mean 'parquet'?"),
-        ("export RUN --tracking-uri sqlite:///mlflow.db", "give --out DIR"),
         ("export RUN --out RUN", "is a run's own folder; the export would replace its tables"),
         ("compare RUN RUN --tolerance 3", "tolerance"),
     ],

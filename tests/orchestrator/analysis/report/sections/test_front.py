@@ -113,7 +113,7 @@ def test_a_speed_under_other_load_is_marked_in_every_front(
     assert "1 of 3 speeds: of runs under other load alone" in text_of(html_of(view))
     assert f"recommended {LOAD_SIGN}" in (folder / "front.svg").read_text()
     assert (folder / "front.svg").read_text().count(">☆<") == 2, "its mark, and the legend's"
-    (line,) = (x for x in summary(view.tables, view.findings, run_dir=None) if "front:" in x)
+    (line,) = (x for x in summary(view.tables, view.findings, run_dir=Path()) if "front:" in x)
     assert f"from 1,448 samples/s {LOAD_SIGN}, " in line
     for words in ([str(folder)], ["front", str(folder)]):
         assert main(words) == 0
