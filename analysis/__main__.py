@@ -1,5 +1,10 @@
-"""``python -m analysis``: short for ``python -m orchestrator.analysis``."""
+"""``python -m analysis RUN_DIR``: short for ``orchestrator show``; and other commands on runs."""
 
-import runpy
+import sys
 
-runpy.run_module("orchestrator.analysis", run_name="__main__", alter_sys=True)
+from orchestrator.__main__ import run
+from orchestrator.analysis.command_line import COMMANDS
+
+if not COMMANDS.keys() & sys.argv[1:2]:
+    sys.argv.insert(1, "show")
+run()

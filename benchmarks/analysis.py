@@ -4,7 +4,7 @@
 
 A made run of 20 knobs: speed and accuracy follow a smooth function of the knobs with 2 % noise,
 one config in ten is run three times. Each size is a process of its own, so that its peak of memory
-is its own; the steps are those of ``python -m orchestrator.analysis RUN_DIR``. CPU time includes
+is its own; the steps are those of ``orchestrator show RUN_DIR``. CPU time includes
 imports.
 """
 

@@ -26,11 +26,11 @@ _COMMANDS: Final = {
     "run": ("", "run a sweep, as without this word"),
     "plan": ("", "print what a sweep would run"),
     "list": ("storage.runs", "list the runs with their answers"),
-    "show": ("analysis.__main__", "print a run's answer and front; write its report again"),
-    "front": ("analysis.__main__", "print the configs that no other one beats"),
-    "export": ("analysis.__main__", "write a run's tables as CSV or Parquet"),
-    "open": ("analysis.__main__", "open a run's report in the browser"),
-    "compare": ("analysis.__main__", "compare two runs"),
+    "show": ("analysis.command_line", "print a run's answer and front; write its report again"),
+    "front": ("analysis.command_line", "print the configs that no other one beats"),
+    "export": ("analysis.command_line", "write a run's tables as CSV or Parquet"),
+    "open": ("analysis.command_line", "open a run's report in the browser"),
+    "compare": ("analysis.command_line", "compare two runs"),
     "train": ("train", "train once with what a run recommends"),
     "tune": ("tune.command", "find the arguments with which a training script runs fastest"),
     "judge": ("judge.command", "decide which of two revisions, configs or commands is faster"),
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         word, rest = (arguments[0], list(arguments[1:])) if arguments else ("", [])
         if module := _COMMANDS.get(word, ("", ""))[0]:
-            words = arguments if module == "analysis.__main__" else rest
+            words = arguments if module == "analysis.command_line" else rest
             with refusing_os_errors():
                 code: int = resolve_name(f"orchestrator.{module}.main")(words)
                 return code

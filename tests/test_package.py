@@ -222,7 +222,7 @@ def test_a_strangers_way(environment: Path, repository: Path) -> None:
     assert record["git"]["commit"]
     assert record["versions"]["sweep-orchestrator"] == __version__
     assert json.loads((run_dir / "recommended.json").read_text())["config"]
-    assert "batch_size" in run("python", "-m", "orchestrator.analysis", str(run_dir))
+    assert "batch_size" in run("orchestrator", "show", str(run_dir))
     notebook = (
         "import orchestrator.analysis as an; exec((an.NOTEBOOKS / '60_two_runs.py').read_text())"
     )

@@ -39,7 +39,7 @@ result
 # %% [markdown]
 # In a pipeline the command line says the same by its exit code, 1 for a regression:
 #
-#     python -m orchestrator.analysis compare OLDER RUN --tolerance 0.03
+#     orchestrator compare OLDER RUN --tolerance 0.03
 
 # %%
 print(compared.sentence)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from orchestrator.analysis.__main__ import main as analysis
+from orchestrator.analysis.command_line import main as analysis
 from orchestrator.arguments import Parser, command
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.run import run

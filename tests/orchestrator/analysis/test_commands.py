@@ -1,4 +1,4 @@
-"""The commands of ``python -m orchestrator.analysis``, each from its words to its exit code."""
+"""The commands on runs, each from its words to its exit code."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.__main__ import main
 from orchestrator.analysis.api.runs import pareto_front
 from orchestrator.analysis.columns import plain
 from orchestrator.analysis.commands import rows_of, write_document
 from orchestrator.analysis.findings.findings import findings
 from orchestrator.analysis.tables.load import load_run
+from orchestrator.cli import main
 from tests.orchestrator.analysis.made_runs import MadeRun, config, products_run
 
 Output = pytest.CaptureFixture[str]
@@ -49,7 +49,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def test_a_run_is_one_document(run_dir: Path, made: MadeRun, answer: Answer) -> None:
-    document = answer(run_dir)
+    document = answer("show", run_dir)
     found = findings(made.tables)
     assert document["answer"]["sentence"] == found.sentence
     assert document["answer"]["status"] == found.status

@@ -158,7 +158,7 @@ def test_function_chooses_and_its_choice_is_kept(run: Run, run_cli: RunCli, tmp_
     assert recommended["config"]["memory"] == 1.0
     assert recommended["rule"] == "what the sweep's function least_memory returns"
     (tmp_path / "made.py").unlink()
-    assert run_cli(str(tmp_path / "r"), module="orchestrator.analysis").returncode == 0
+    assert run_cli("show", str(tmp_path / "r")).returncode == 0
     again = json.loads((tmp_path / "r" / RunFile.RECOMMENDED).read_text())
     assert again["config"] == recommended["config"]
     assert "the sweep's function least_memory chose it" in again["why"]

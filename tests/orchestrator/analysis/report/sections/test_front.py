@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from orchestrator.analysis.__main__ import main
 from orchestrator.analysis.recommendation.front import LOAD_SIGN, SIGN
 from orchestrator.analysis.report.console import summary
 from orchestrator.analysis.report.sections.front import front_of, front_table, published_of
@@ -19,6 +18,7 @@ from orchestrator.analysis.report.tables import Section
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.report.write import write_all
 from orchestrator.analysis.tables.load import load_run
+from orchestrator.cli import main
 from orchestrator.metrics import Published, maximize
 from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run, products_run
 from tests.orchestrator.analysis.report.pages import (

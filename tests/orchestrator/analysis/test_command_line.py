@@ -1,4 +1,4 @@
-"""``python -m orchestrator.analysis``, in this process but where the program itself is shown."""
+"""The commands on runs, in this process but where the program itself is shown."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.analysis.__main__ import COMMANDS, main, parse
+from orchestrator.analysis.command_line import COMMANDS, parse
 from orchestrator.analysis.comparison import changes
+from orchestrator.cli import main
 from tests.conftest import ROOT, RunCli
-from tests.helping import check_help, ran
+from tests.helping import ran
 
 
 def test_a_run_is_written_again_and_printed(run_cli: RunCli, run_dir: Path) -> None:
-    done = run_cli(run_dir, module="orchestrator.analysis", env={"COLUMNS": None})
+    done = run_cli("show", run_dir, page=True, env={"COLUMNS": None})
     assert (done.returncode, done.stderr) == (0, "")
     assert "products_loader: the front" in done.stdout
     assert "lr=0.01 batch_size=4000 num_workers=8" in done.stdout
@@ -28,7 +29,7 @@ def test_a_directory_that_cannot_be_written_is_named(
     capsys: pytest.CaptureFixture[str], run_dir: Path
 ) -> None:
     (run_dir / "front.csv").mkdir()  # root may write anywhere: stand in its way instead
-    assert main([str(run_dir)]) == 2
+    assert main(["show", str(run_dir)]) == 2
     said = f"error: {run_dir}/front.csv: cannot be used: Is a directory\n  give another folder by"
     assert capsys.readouterr().err.startswith(f"{said} --out DIR\n")
     assert not list(run_dir.glob(".*.tmp"))
@@ -37,7 +38,7 @@ def test_a_directory_that_cannot_be_written_is_named(
 def test_a_document_that_cannot_be_written_is_an_error_and_a_reader_that_left_is_none(
     run_dir: Path,
 ) -> None:
-    words = [sys.executable, "-m", "orchestrator.analysis", "front", run_dir]
+    words = [sys.executable, "-m", "orchestrator", "front", run_dir]
 
     def ended(rest: str) -> tuple[int, str]:
         command = f"set -o pipefail; {shlex.join(map(str, words))} {rest}"
@@ -50,24 +51,15 @@ def test_a_document_that_cannot_be_written_is_an_error_and_a_reader_that_left_is
     assert ended(">/dev/full") == (0, ""), "lines for a person"
 
 
-def test_help_needs_no_second() -> None:
-    check_help("analysis", says="RUN_DIR")
-
-
-def test_the_short_name_of_a_checkout_is_the_package_and_the_command() -> None:
+def test_the_short_name_of_a_checkout_is_the_package_and_the_command(run_dir: Path) -> None:
     code = "import analysis as an, orchestrator.analysis as its; assert an.load is its.load"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
-    words = [sys.executable, "-m", "analysis", "--help"]
-    shown = ran(*words, cwd=ROOT).stdout
-    assert shown.startswith("usage: python -m orchestrator.analysis")
+    shown = ran(sys.executable, "-m", "analysis", "show", "--help", cwd=ROOT).stdout
+    assert shown.startswith("usage: python -m orchestrator show")
+    assert "the front" in ran(sys.executable, "-m", "analysis", run_dir, cwd=ROOT).stdout
 
 
 # -- options
-
-
-def test_a_run_without_a_command_is_shown() -> None:
-    assert parse(["runs/a/b"]) == parse(["show", "runs/a/b"])
-    assert parse(["--json", "runs/a/b"]).json
 
 
 def test_the_tolerance_is_that_of_the_comparison() -> None:
@@ -77,9 +69,8 @@ def test_the_tolerance_is_that_of_the_comparison() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["compre", "a", "b"], "neither a command nor a folder; did you mean 'compare'?"),
         (["compare", "a"], "the following arguments are required: SECOND"),
-        (["a", "b"], "unrecognized arguments: b"),
+        (["show", "a", "b"], "unrecognized arguments: b"),
         (["compare", "a", "b", "--tolrance", "0.1"], "did you mean '--tolerance'?"),
         (["compare", "a", "b", "--tolerance", "3%"], "--tolerance: invalid float value: '3%'"),
     ],
@@ -95,14 +86,6 @@ def test_a_wrong_command_line_is_one_message(
     assert message in text
     assert len(text.splitlines()) == 2
     assert text.startswith("error: ")
-
-
-def test_a_folder_that_is_called_like_a_command_is_a_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("fronts").mkdir()
-    assert parse(["fronts"]).run == "fronts"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
