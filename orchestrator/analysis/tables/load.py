@@ -23,12 +23,13 @@ _MOST_CELLS: Final = 50_000_000
 """Cells of the largest table that is read: 0.4 GB of numbers."""
 
 
-def load_run(run_dir: str | Path) -> RunTables:
+def load_run(run_dir: str | Path, **known: pd.DataFrame) -> RunTables:
     """Load a run from its directory.
 
     Args:
         run_dir: ``runs/<sweep>/<time>``. One that lies in MLflow alone is fetched by
             ``mlflow artifacts download --run-id PARENT --dst-path DIR``.
+        known: Tables that are not read.
 
     Returns:
         The run: ``trials`` (a row a trial), ``curves`` (a row a report), ``steps`` (a row a block
@@ -37,7 +38,16 @@ def load_run(run_dir: str | Path) -> RunTables:
     Raises:
         RunDirectoryError: There is no such run, or a file of it cannot be read.
     """
-    return _tables(Path(run_dir))
+    run_dir = Path(run_dir)
+    sweep = read_sweep(run_dir)
+    files = {"trials": RunFile.TRIALS, "curves": RunFile.CURVES}
+    for name, file in {"steps": RunFile.STEP_TIMES, "candidates": RunFile.CANDIDATES}.items():
+        if (run_dir / file).is_file():  # not of every run
+            files[name] = file
+    read = {name: _read_table(run_dir, file) for name, file in files.items() if name not in known}
+    # A rule that is a function of the sweep file is not in the record of a run; its choice is.
+    chosen = (read_recommended(run_dir) or {}).get("config")
+    return RunTables(sweep=sweep, chosen=chosen, key=run_key(run_dir), **read, **known)
 
 
 def write_tables(run_dir: Path) -> dict[str, pd.DataFrame]:
@@ -59,20 +69,7 @@ def write_tables(run_dir: Path) -> dict[str, pd.DataFrame]:
 
 def write_run(run_dir: Path) -> RunTables:
     """Write the tables of a run from its journal; return what :func:`load_run` would read."""
-    return _tables(run_dir, **write_tables(run_dir))
-
-
-def _tables(run_dir: Path, **known: pd.DataFrame) -> RunTables:
-    """Return the tables of a directory; those that are known are not read."""
-    sweep = read_sweep(run_dir)
-    files = {"trials": RunFile.TRIALS, "curves": RunFile.CURVES}
-    for name, file in {"steps": RunFile.STEP_TIMES, "candidates": RunFile.CANDIDATES}.items():
-        if (run_dir / file).is_file():  # not of every run
-            files[name] = file
-    read = {name: _read_table(run_dir, file) for name, file in files.items() if name not in known}
-    # A rule that is a function of the sweep file is not in the record of a run; its choice is.
-    chosen = (read_recommended(run_dir) or {}).get("config")
-    return RunTables(sweep=sweep, chosen=chosen, key=run_key(run_dir), **read, **known)
+    return load_run(run_dir, **write_tables(run_dir))
 
 
 def _read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
