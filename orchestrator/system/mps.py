@@ -10,7 +10,7 @@ import atexit
 import os
 import shutil
 import subprocess
-import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -47,15 +47,13 @@ def start(folder: Path) -> None:
             [CONTROL, "-f"], env={**os.environ, **ways, MARK: str(folder)}, process_group=0,
             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
         )  # fmt: skip
-    until = time.monotonic() + _REFUSED_WITHIN_S
-    while time.monotonic() < until:
-        if process.poll() is not None:
-            said = log.read_text(errors="replace").strip().splitlines() or ["it prints nothing"]
-            raise SweepError(
-                f"trials are to share a GPU, but {CONTROL} does not start: {said[-1]}",
-                "give each trial a whole GPU, or start MPS and name it by CUDA_MPS_PIPE_DIRECTORY",
-            )
-        time.sleep(0.02)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_REFUSED_WITHIN_S)
+        said = log.read_text(errors="replace").strip().splitlines() or ["it prints nothing"]
+        raise SweepError(
+            f"trials are to share a GPU, but {CONTROL} does not start: {said[-1]}",
+            "give each trial a whole GPU, or start MPS and name it by CUDA_MPS_PIPE_DIRECTORY",
+        )
     atexit.register(process.terminate)
     os.environ.update(ways)
 
