@@ -31,7 +31,7 @@ MOST_OFF: Final = 2.0
 """Root mean square error of the audited speeds, in standard deviations, beyond which the model is
 wrong and all settings are probed."""
 
-SETTLING: Final = 1 / 3
+SETTLING: Final = 1 / 5
 """Time of the probes that settle speeds, at most, as a share of what the trainings took."""
 
 SETTLING_OF_PROBES: Final = 1 / 3

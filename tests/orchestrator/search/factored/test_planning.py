@@ -101,7 +101,7 @@ def test_the_stages_bound_what_is_asked_for() -> None:
     here = large_problem()
     probe, own, *rungs, seeds = Factored().planned(here)
     assert (own.least, own.most) == (0, 10)
-    assert (probe.name, probe.least, probe.most, probe.isolated) == ("probe", 36, 616, True)
+    assert (probe.name, probe.least, probe.most, probe.isolated) == ("probe", 36, 456, True)
     assert [(s.name, s.least, s.most) for s in rungs] == [
         ("train", 20, 20), ("train", 16, 20), ("train", 12, 20)
     ]  # fmt: skip
