@@ -13,7 +13,7 @@ from orchestrator.field_types import shown
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import Search, SearchSpec
 from orchestrator.search.grid import Count, every_combination, refuse_field, require_types
-from orchestrator.search.suggested import is_suggested
+from orchestrator.search.suggested import Suggested
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler
@@ -91,5 +91,6 @@ class Optuna(SearchSpec):
         from orchestrator.search.suggested_search import SuggestedSearch
 
         sampler = Sampler(self.sampler).made(trials=self.trials, seed=problem.seed)
-        made = SuggestedSearch if is_suggested(problem.domains) else OptunaSearch
+        is_suggested = any(isinstance(each, Suggested) for each in problem.domains.values())
+        made = SuggestedSearch if is_suggested else OptunaSearch
         return made(problem, trials=self.trials, sampler=sampler)

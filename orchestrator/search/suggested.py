@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from orchestrator.space.domains import Domain, Interval
+from orchestrator.space.domains import Interval
 from orchestrator.space.knob import MOST_OF_A_TEXT
 
 VALUES: Final = "values"
@@ -47,8 +46,3 @@ class Suggested(Interval):
 
     def __repr__(self) -> str:
         return "what the objective suggests"
-
-
-def is_suggested(domains: Mapping[str, Domain]) -> bool:
-    """Return True for a problem of an Optuna objective."""
-    return any(isinstance(domain, Suggested) for domain in domains.values())

@@ -185,7 +185,7 @@ def drift_of(
     if runs.empty:
         return None
     cells = pd.DataFrame({"config": pooling.config_ids(runs), "stage": runs["stage"]})
-    cells["interleaved"] = pooling.were_interleaved(runs)
+    cells["interleaved"] = pooling.tagged(runs, "interleaved")
     runs = runs[pooling.counting(runs, [cells["config"], cells["stage"]])]
     cells = cells.loc[runs.index]
     cells = cells[cells.groupby([*cells], sort=False)["stage"].transform("size") > 1]

@@ -247,11 +247,6 @@ def load_text(rows: pd.DataFrame) -> tuple[int, int, str]:
     return disturbed, watched, text if watched else "no run was watched for other load"
 
 
-def were_interleaved(rows: pd.DataFrame) -> pd.Series[bool]:
-    """Return True for rows of runs that were interleaved with others of their round."""
-    return tagged(rows, "interleaved")
-
-
 def shared_a_round(confirm: pd.DataFrame) -> pd.Series[bool]:
     """Return True for rows of the confirm stage that share their round with another config.
 
