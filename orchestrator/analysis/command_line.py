@@ -31,7 +31,6 @@ _TOLERANCE: Final = 0.03
 def _parser(name: str) -> Parser:
     """Return the parser of a command."""
     parser = Parser(prog=command(name), description=COMMANDS[name])
-    parser.set_defaults(command=name)
 
     def add(names: str, argument: str, help: str, **settings: Any) -> None:  # noqa: ANN401
         if name in names.split():
@@ -69,8 +68,7 @@ def _parser(name: str) -> Parser:
         "versions.torch, say; may be given several times"
     )
     add("compare", "--across", across, metavar="KEY", action="append", default=[])
-    json = "print one JSON document and nothing else"
-    add("show front export open compare", "--json", json, action="store_true")
+    parser.switch("--json", "print one JSON document and nothing else")
     return parser
 
 
@@ -78,7 +76,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     """Return the options of a command line; ends the program where it is wrong."""
     parser = _parser(words[0])
     options = parser.parse_args(words[1:])
-    if options.command == "compare" and options.run is not None and options.second is None:
+    if words[0] == "compare" and options.run is not None and options.second is None:
         parser.error("the following arguments are required: SECOND")
     return options
 
@@ -97,9 +95,9 @@ def main(words: Sequence[str]) -> int:
     """
     options = parse(words)
     if options.run is None:
-        names = ("run", "second") if options.command == "compare" else ("run",)
+        names = ("run", "second") if words[0] == "compare" else ("run",)
         for name, run in zip(names, last_runs(len(names)), strict=True):
             setattr(options, name, str(run))
     from orchestrator.analysis.commands import ACTIONS  # pandas takes a second
 
-    return ACTIONS[options.command](options)
+    return ACTIONS[words[0]](options)

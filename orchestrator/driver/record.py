@@ -20,7 +20,7 @@ from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import RunDirectoryError
 from orchestrator.formats import counted
-from orchestrator.kernel.events import Continued, Event, Finished
+from orchestrator.kernel.events import Continued, Event, Finished, Opened
 from orchestrator.kernel.journal import read_journal
 from orchestrator.kernel.search import Search
 from orchestrator.metric_table import OF_THE_TARGET
@@ -160,7 +160,7 @@ class Past:
     Attributes:
         run_dir: The run directory.
         events: Their events; none if nothing was journalled.
-        record: Their record, or None.
+        record: The record with which the run was started, or None.
         trials: Configs to which the search is extended now, or None.
     """
 
@@ -257,7 +257,12 @@ def past_of(request: Request, run_dir: Path | None) -> Past:
     if run_dir is None:
         return Past(run_dir=Path())
     events = past_events(run_dir)
-    past = Past(run_dir=run_dir, events=events, record=request.before if events else None)
+    record, which = None, f"--resume {run_dir}: its journal"
+    if events and not isinstance(events[0], Opened):
+        raise RunDirectoryError(f"{which} does not begin with the sweep", "start a new run")
+    if events:  # sweep.json is of the last process
+        record = SweepRecord.from_json(events[0].sweep, which)
+    past = Past(run_dir=run_dir, events=events, record=record)
     past.require_same(question_record(request.sweep, request.file), "question")
     return replace(past, trials=past.extension(request.trials, request.sweep))
 

@@ -67,11 +67,9 @@ def limits(part: float, gpu: str) -> dict[str, str]:
     """
     import pynvml
 
-    try:
+    memory = dict[str, str]()
+    with suppress(pynvml.NVMLError):
         pynvml.nvmlInit()
         total = pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByUUID(gpu)).total
-    except pynvml.NVMLError:
-        memory = {}
-    else:
         memory = {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": f"0={int(part * total / 2**20)}M"}
     return {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": f"{100 * part:.0f}", **memory}

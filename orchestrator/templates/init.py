@@ -49,6 +49,8 @@ def main(arguments: Sequence[str]) -> int:
     for name, text in texts.items():
         with (folder / name).open("x", encoding="utf-8") as file:
             file.write(text)
+    if folder != Path():  # a folder called trainables would else be hidden by ours
+        (folder / "__init__.py").touch()
     *trainables, sweep = (folder / name for name in texts)
     named = f"./{sweep}" if str(sweep).startswith("-") else sweep  # else it is an option
     python = typed("orchestrator", [named])

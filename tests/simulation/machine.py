@@ -34,7 +34,7 @@ from orchestrator.storage.files import RunDirectory, RunFile, replace_file, tabl
 from orchestrator.storage.sweep_record import read_sweep
 from orchestrator.trial import Trial, TrialState
 from tests.simulation.disk import Died, Disk, Fault
-from tests.simulation.sweeps import Case, Made, Remembering
+from tests.simulation.sweeps import Case, Remembering, made
 
 SAFE_S = 1.0
 """Seconds on the run's clock after which the end of a trial survives a power cut."""
@@ -61,7 +61,7 @@ class Simulated(ReplayExecutor):
 
     def __init__(self, machine: MachineState) -> None:
         self._its = machine
-        super().__init__(Made(), machine.case.machine, began_at=machine.clock.elapsed)
+        super().__init__(made, machine.case.machine, began_at=machine.clock.elapsed)
 
     now = Executor.now  # as of trials that are real
     _conductor: Any = None

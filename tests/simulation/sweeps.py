@@ -79,19 +79,17 @@ CASES: Sequence[Case] = (
 )
 
 
-class Made:
-    """Runs that are made of a curve's config, stage and seed."""
-
-    def draw(self, trial: Trial) -> RecordedRun:
-        rng = random.Random(f"{dict(trial.config)} {trial.stage} {trial.seed} {trial.repeat}")
-        epoch_s = 20 / (1 + trial.config["workers"]) + rng.uniform(0, 0.2)
-        accuracy, reports = 0.0, []
-        for epoch in range(1, EPOCHS + 1):
-            accuracy += rng.uniform(0, 0.01) + 0.1
-            metrics = {"val_acc": accuracy, "samples_per_s": 100 / epoch_s, "epoch_s": epoch_s}
-            count: dict[str, Any] = {"step": epoch, "epoch": epoch, "samples": epoch}
-            reports.append(Report(**count, elapsed_s=epoch * epoch_s, metrics=metrics))
-        return RecordedRun(reports=reports, wall_s=EPOCHS * epoch_s + 1, metrics=metrics)
+def made(trial: Trial) -> RecordedRun:
+    """Return a run that is made of a curve's config, stage and seed."""
+    rng = random.Random(f"{dict(trial.config)} {trial.stage} {trial.seed} {trial.repeat}")
+    epoch_s = 20 / (1 + trial.config["workers"]) + rng.uniform(0, 0.2)
+    accuracy, reports = 0.0, []
+    for epoch in range(1, EPOCHS + 1):
+        accuracy += rng.uniform(0, 0.01) + 0.1
+        metrics = {"val_acc": accuracy, "samples_per_s": 100 / epoch_s, "epoch_s": epoch_s}
+        count: dict[str, Any] = {"step": epoch, "epoch": epoch, "samples": epoch}
+        reports.append(Report(**count, elapsed_s=epoch * epoch_s, metrics=metrics))
+    return RecordedRun(reports=reports, wall_s=EPOCHS * epoch_s + 1, metrics=metrics)
 
 
 class Remembering(Analyst):

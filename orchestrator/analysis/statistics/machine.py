@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import numbers_of, rows_of, texts_of
+from orchestrator.analysis.columns import numbers_of, rows_of, tagged, texts_of
 from orchestrator.analysis.comparable import (
     CO_LOCATED,
     CO_LOCATION,
@@ -185,7 +185,7 @@ def drift_of(
     if runs.empty:
         return None
     cells = pd.DataFrame({"config": pooling.config_ids(runs), "stage": runs["stage"]})
-    cells["interleaved"] = pooling.tagged(runs, "interleaved")
+    cells["interleaved"] = tagged(runs, "interleaved")
     runs = runs[pooling.counting(runs, [cells["config"], cells["stage"]])]
     cells = cells.loc[runs.index]
     cells = cells[cells.groupby([*cells], sort=False)["stage"].transform("size") > 1]

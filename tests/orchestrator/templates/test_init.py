@@ -23,6 +23,7 @@ def test_a_sweep_and_a_trainable_are_written_and_can_be_planned(folder: Path) ->
 
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in (folder / "-new/here").iterdir()) == [
+        "__init__.py",  # so that a folder called like a package of ours is found
         "my_sweep.py",
         "my_trainable.py",
     ]
