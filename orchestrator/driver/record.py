@@ -257,11 +257,11 @@ def past_of(request: Request, run_dir: Path | None) -> Past:
     if run_dir is None:
         return Past(run_dir=Path())
     events = past_events(run_dir)
-    record, which = None, f"--resume {run_dir}: its journal"
-    if events and not isinstance(events[0], Opened):
+    first, record, which = next(iter(events), None), None, f"--resume {run_dir}: its journal"
+    if isinstance(first, Opened):  # sweep.json is of the last process
+        record = SweepRecord.from_json(first.sweep, which)
+    elif first is not None:
         raise RunDirectoryError(f"{which} does not begin with the sweep", "start a new run")
-    if events:  # sweep.json is of the last process
-        record = SweepRecord.from_json(events[0].sweep, which)
     past = Past(run_dir=run_dir, events=events, record=record)
     past.require_same(question_record(request.sweep, request.file), "question")
     return replace(past, trials=past.extension(request.trials, request.sweep))

@@ -109,7 +109,11 @@ class SuggestedSearch(OptunaSearch):
             if len(config[VALUES]) > MOST_OF_A_TEXT:
                 self._noted.append(f"more than {MOST_OF_A_TEXT:,} characters: drawn at random")
                 break
-            if not self._is_new(config) or self._is_trained(values):
+            is_trained = any(  # its trial would suggest the same
+                values.keys() >= set(names) and tuple(values[name] for name in names) in trained
+                for names, trained in self._trained.items()
+            )
+            if is_trained or not self._is_new(config):
                 continue
             if self._problem.admissible(config):
                 return config, None
@@ -147,13 +151,6 @@ class SuggestedSearch(OptunaSearch):
             ):
                 active[name] = value
         return active
-
-    def _is_trained(self, values: Mapping[str, Any]) -> bool:
-        """Return True if a trial has suggested the same: it would do so again."""
-        return any(
-            values.keys() >= set(names) and tuple(values[name] for name in names) in trained
-            for names, trained in self._trained.items()
-        )
 
 
 def _found(result: TrialResult) -> tuple[dict[str, Any], dict[str, BaseDistribution]]:

@@ -9,10 +9,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from orchestrator.execution.process.fork_client import READY
 from orchestrator.system.allocators import allocator_environment
@@ -95,16 +96,7 @@ class ForkServers:
             module = "orchestrator.execution.process.forkserver"
             # -P: the current folder is on the path already, where it is to be.
             command = [sys.executable, "-P", "-m", module, str(path), *modules]
-            return subprocess.Popen(
-                command,
-                env=environment,
-                # The server ends when this is closed. The kernel closes it if the owner is killed.
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                # A signal to the driver's process group is the driver's to handle.
-                start_new_session=True,
-            )
+            return _started(command, environment, log)
 
     def close(self) -> None:
         """End the servers and every process forked from them."""
@@ -121,6 +113,21 @@ class ForkServers:
         self._servers.clear()
         shutil.rmtree(self.folder, ignore_errors=True)
         atexit.unregister(self.close)
+
+
+def _started(
+    command: list[str], environment: Mapping[str, str], log: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        command,
+        env=environment,
+        # The server ends when this is closed. The kernel closes it if the owner is killed.
+        stdin=subprocess.PIPE,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        # A signal to the driver's process group is the driver's to handle.
+        start_new_session=True,
+    )
 
 
 def server_key(allocator: str, modules: Sequence[str]) -> str:

@@ -115,7 +115,7 @@ def test_a_speed_under_other_load_is_marked_in_every_front(
     assert (folder / "front.svg").read_text().count(">☆<") == 2, "its mark, and the legend's"
     (line,) = (x for x in summary(view.tables, view.findings, run_dir=Path()) if "front:" in x)
     assert f"from 1,448 samples/s {LOAD_SIGN}, " in line
-    for words in ([str(folder)], ["front", str(folder)]):
+    for words in (["show", str(folder)], ["front", str(folder)]):
         assert main(words) == 0
         text = capsys.readouterr().out
         assert f"1,448 samples/s {LOAD_SIGN}" in text
