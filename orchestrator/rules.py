@@ -14,6 +14,8 @@ COST_KNOBS: Final = ("gpus", "num_gpus", "ranks", "num_workers", "workers", "thr
 """Knobs that take something of the machine, the dearest first: of configs that are as fast, the one
 with less of them is the cheaper."""
 
+TOLERANCE: Final = 0.03
+"""Share of the speed by which a config may be slower before that is a regression."""
 
 _Weight = Annotated[float, Meta(gt=0, le=1e9, description="a number > 0")]
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from orchestrator.arguments import Parser, a_path, command
+from orchestrator.rules import TOLERANCE
 from orchestrator.storage.runs import last_runs
 
 COMMANDS: Final = {
@@ -23,9 +24,6 @@ COMMANDS: Final = {
     ),
 }
 """Each command with its description."""
-
-_TOLERANCE: Final = 0.03
-"""As :data:`orchestrator.analysis.comparison.changes.TOLERANCE`, which is slow to import."""
 
 
 def _parser(name: str) -> Parser:
@@ -58,10 +56,10 @@ def _parser(name: str) -> Parser:
         "compare",
         "--tolerance",
         "share of the speed that may be lost before that is a regression (default: "
-        f"{_TOLERANCE}, which is {100 * _TOLERANCE:g} %%). That of the accuracy is the sweep's",
+        f"{TOLERANCE}, which is {100 * TOLERANCE:g} %%). That of the accuracy is the sweep's",
         metavar="SHARE",
         type=float,
-        default=_TOLERANCE,
+        default=TOLERANCE,
     )
     across = (
         "compare although the runs differ in KEY, because that is what is being compared: "

@@ -132,8 +132,7 @@ def compare(options: argparse.Namespace) -> int:
     Raises:
         SweepError: There is no such run, or the runs cannot be compared.
     """
-    runs = (options.run, options.second)
-    first, second = (load_run(each) for each in runs)
+    first, second = load_run(options.run), load_run(options.second)
     comparison = compare_runs(first, second, across=options.across, tolerance=options.tolerance)
     if options.json:
         write_document("compare", _compared(comparison))

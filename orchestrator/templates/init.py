@@ -47,8 +47,7 @@ def main(arguments: Sequence[str]) -> int:
         )
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
-        with (folder / name).open("x", encoding="utf-8") as file:
-            file.write(text)
+        (folder / name).write_text(text, encoding="utf-8")
     if folder != Path():  # a folder called trainables would else be hidden by ours
         (folder / "__init__.py").touch()
     *trainables, sweep = (folder / name for name in texts)

@@ -32,9 +32,6 @@ from orchestrator.analysis.statistics.matched_pairs import holm
 from orchestrator.analysis.statistics.pooling import stage_pool
 from orchestrator.trial import Stage
 
-TOLERANCE: Final = 0.03
-"""Share of the speed by which a config may be slower before that is a regression."""
-
 TOGETHER: Final = -1
 """In the column ``row``: all configs of the stage together."""
 

@@ -21,6 +21,7 @@ from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import format_config, is_share, short
 from orchestrator.errors import SweepError
 from orchestrator.formats import counted
+from orchestrator.rules import TOLERANCE
 from orchestrator.storage.sweep_record import SweepRecord
 
 _MOST_NAMED: Final = 3
@@ -120,7 +121,7 @@ def compare(
     second: RunTables,
     *,
     across: Collection[str] = (),
-    tolerance: float = changes.TOLERANCE,
+    tolerance: float = TOLERANCE,
 ) -> Comparison:
     """Compare the completed runs of each config, stage by stage.
 

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from orchestrator.analysis.command_line import COMMANDS, parse
-from orchestrator.analysis.comparison import changes
 from orchestrator.cli import main
 from tests.conftest import ROOT, RunCli
 from tests.helping import ran
@@ -60,10 +59,6 @@ def test_the_short_name_of_a_checkout_is_the_package_and_the_command(run_dir: Pa
 
 
 # -- options
-
-
-def test_the_tolerance_is_that_of_the_comparison() -> None:
-    assert parse(["compare", "a", "b"]).tolerance == changes.TOLERANCE
 
 
 @pytest.mark.parametrize(
