@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -128,6 +128,11 @@ class Trial(Proposal):
     id: str
     seed: int
     curve: str = ""
+
+    @property
+    def proposal(self) -> Proposal:
+        """What the search asked for."""
+        return Proposal(**{each.name: getattr(self, each.name) for each in fields(Proposal)})
 
 
 def _count(name: str, value: Any) -> int:  # noqa: ANN401 - what a trainable counts may be any

@@ -112,7 +112,7 @@ def make_factory(
     sweep, options = request.sweep, request.options
     recorded = None if request.replay is None else request.replay.record
     shipped = f"shipped/{request.file.name}" if options.address else str(request.file.resolve())
-    return TrialFactory(
+    factory = TrialFactory(
         sweep=sweep,
         needs=Needs(
             source=Source(file=shipped),
@@ -130,6 +130,8 @@ def make_factory(
         folder=folder,
         rerun=not options.no_rerun,
     )
+    known = {factory.trial(e.trial.proposal).id: e for e in request.warm_start.trials()}
+    return replace(factory, earlier=known)
 
 
 def require_nodes(executor: Executor, factory: TrialFactory) -> None:

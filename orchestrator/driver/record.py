@@ -90,6 +90,7 @@ def sweep_record(
         data_arguments=_data_arguments(request),
         warm_start=request.warm_start.runs,
         earlier=request.warm_start.configs,
+        known=request.warm_start.known,
         command_line=words,
         started_at=time.time(),
         **environment(request.file),

@@ -18,6 +18,7 @@ from orchestrator.errors import DataError, RunDirectoryError, SweepFileError, ra
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.runtime_env import use_token_if_there_is_one
 from orchestrator.execution.telemetry.sampler import PackageEnergy
+from orchestrator.kernel.events import with_values
 from orchestrator.locations import named_path, short
 from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_GPUS
@@ -130,7 +131,8 @@ def read_request(given: Options) -> Request:
             _check_search(sweep, machine)
             _require_counters(sweep, machine)
     if before is not None:
-        warm_start = WarmStart(runs=before.warm_start, configs=before.earlier)
+        known = tuple(map(with_values, before.known))
+        warm_start = WarmStart(runs=before.warm_start, configs=before.earlier, known=known)
     else:
         warm_start = warm_start_of(options, sweep, machine, file, replay)
     return Request(

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from orchestrator.derived import DerivedFigures
 from orchestrator.errors import SweepFileError
+from orchestrator.kernel.events import Finished, OfTrial, Reported
 from orchestrator.kernel.executor import Launch, Needs, TimeBudget
 from orchestrator.kernel.search import Proposal
 from orchestrator.machine import Machine
@@ -18,6 +19,7 @@ from orchestrator.metrics import batches_hint
 from orchestrator.search.stages.judge import Config, Results
 from orchestrator.space.configs import built, idle_knobs, knobs_of, values_of
 from orchestrator.space.knob import Role
+from orchestrator.storage.history import TrialHistory
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
 from orchestrator.trial import Isolation, Report, Stage, Trial, TrialResult, TrialState, trial_id
@@ -55,6 +57,7 @@ class TrialFactory:
         folder: Private folder of the run, which must have room; None: not checked.
         time_budget: Returns the time until which trials may start, or None.
         rerun: False to run no contaminated trial again.
+        earlier: Trials of earlier runs that count as this one's, by the id that they have here.
     """
 
     sweep: Sweep[Any]
@@ -70,6 +73,7 @@ class TrialFactory:
     folder: Path | None = None
     time_budget: Callable[[], TimeBudget | None] = lambda: None
     rerun: bool = True
+    earlier: Mapping[str, TrialHistory] = field(default_factory=dict)
     _epochs: dict[str, tuple[Config, float]] = field(default_factory=dict, init=False)
     """Config and samples of an epoch by trial, until it has ended and the baseline too."""
     _of_base: list[float] = field(default_factory=list, init=False)
@@ -118,6 +122,14 @@ class TrialFactory:
         made = (built(trainable.config, config) for config in configs)
         demands = [trainable.demand_of(config, self.machine) for config in made]
         return has_worked and fit and all(d.ranks == 1 and not d.gpus for d in demands)
+
+    def known(self, trial: Trial) -> Sequence[OfTrial]:
+        """Return the reports and the end of a trial of an earlier run that asked for the same."""
+        before = self.earlier.get(trial.id)
+        if before is None or before.result is None:
+            return ()
+        reports = (Reported(trial_id=trial.id, report=report) for _, report in before.reports)
+        return [*reports, Finished(trial_id=trial.id, result=before.result)]
 
     def unable(self, trial: Trial) -> TrialResult | None:
         """Return the result of a trial that cannot run here; None if it can."""

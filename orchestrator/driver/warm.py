@@ -2,12 +2,14 @@
 
 Earlier runs must be of the same trainable, data, budget, cores per trial and hardware. Their
 results are no rows of the new run: its tables and claims contain only its own trials. The run's
-record has them, so that a resumed search receives the same ones.
+record has them, so that a resumed search receives the same ones. A factored search composes its
+table: what it asks for as in an earlier run is a row, and is not run again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -15,18 +17,20 @@ from typing import Any, Final
 from orchestrator.driver.options.options import Options
 from orchestrator.errors import RunDirectoryError, SweepError, raise_all
 from orchestrator.execution.placement import cores_of_trial
+from orchestrator.formats import counted
 from orchestrator.kernel.journal import read_journal
 from orchestrator.kernel.problem import EarlierConfig, SearchProblem, key_of, varied_within
 from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.provenance.environment import environment
 from orchestrator.replay.setup import Replay
+from orchestrator.search.factored import Factored
 from orchestrator.storage.files import RunFile
-from orchestrator.storage.history import read_history
+from orchestrator.storage.history import TrialHistory, read_history
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem, target_of
-from orchestrator.trial import Stage, TrialState
+from orchestrator.trial import Proposal, Stage, Trial, TrialResult, TrialState
 
 _HARDWARE: Final = ("cpu_model", "gpus")
 """Fields of ``sweep.json`` that determine the speed of a node."""
@@ -41,12 +45,14 @@ class WarmStart:
         configs: Their configs that lie in the sweep's space.
         fingerprints: Hash of each run's data, in the order of ``runs``; () in a resumed run.
         notes: Notes for the user before the first trial.
+        known: Their probes and trainings, for a factored search.
     """
 
     runs: tuple[str, ...] = ()
     configs: tuple[EarlierConfig, ...] = ()
     fingerprints: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    known: tuple[Proposal, ...] = ()
 
     def require_data(self, fingerprint: str) -> None:
         """Check that the earlier runs were on data of this content.
@@ -61,7 +67,13 @@ class WarmStart:
     def into(self, problem: SearchProblem) -> SearchProblem:
         """Return the problem with the earlier configs that the sweep's constraints allow."""
         allowed = [each for each in self.configs if problem.admissible(each.config)]
-        return replace(problem, earlier=allowed)
+        return replace(problem, earlier=allowed, known=self.known)
+
+    def trials(self) -> Iterator[TrialHistory]:
+        """Yield the known trials; of a run that is gone none, so that these are run again."""
+        for run in self.runs if self.known else ():
+            with suppress(RunDirectoryError):
+                yield from (t for t in _trials(Path(run)) if t.trial.proposal in self.known)
 
 
 def refused(run: Path | str, text: str) -> RunDirectoryError:
@@ -105,7 +117,8 @@ def warm_start_of(
     problem = search_problem(replace(sweep, constraints=()), machine)
     problems: list[SweepError] = []
     records: dict[str, SweepRecord] = {}
-    configs: dict[Any, EarlierConfig] = {}
+    results: list[TrialHistory] = []
+    is_factored = isinstance(sweep.search, Factored)
     for run in dict.fromkeys(run.absolute() for run in options.warm_start):
         try:
             record = read_sweep(run)
@@ -115,24 +128,31 @@ def warm_start_of(
                         f"its {name} was {then!r}, here it is {now!r}: figures are not comparable"
                     )
                     raise refused(run, text)
-            for each in _results(run, problem):
-                key = key_of(problem, each.config)
-                before = configs[key].results if key in configs else ()
-                configs[key] = replace(each, results=[*before, *each.results])
+            results += _results(run, problem, is_factored=is_factored)
             records[str(run)] = record
         except SweepError as error:
             problems.append(error)
     raise_all(problems)
-    num_used = sum(len(each.results) for each in configs.values())
+    configs: dict[Any, EarlierConfig] = {}
+    for trial, result in ((each.trial, each.result) for each in results if not is_factored):
+        if result is not None:
+            key = key_of(problem, trial.config)
+            before = configs[key].results if key in configs else ()
+            configs[key] = EarlierConfig(config=trial.config, results=[*before, result])
+    num_trained, runs = sum(t.trial.stage is Stage.TRAIN for t in results), ", ".join(records)
     note = (
-        f"the search begins with {num_used} results of {len(configs)} configs from "
-        f"{', '.join(records)}. They are in no table and no claim of this run"
+        f"{counted(len(results) - num_trained, 'probe')} and {counted(num_trained, 'training')} of "
+        f"{runs} are rows of this run, and take no time"
+        if is_factored
+        else f"the search begins with {num_trained} results of {len(configs)} configs from {runs}. "
+        "They are in no table and no claim of this run"
     )
     return WarmStart(
         runs=tuple(records),
         configs=tuple(configs.values()),
         fingerprints=tuple(record.data_fingerprint for record in records.values()),
         notes=(note,),
+        known=tuple(each.trial.proposal for each in results if is_factored),
     )
 
 
@@ -149,32 +169,42 @@ def _pairs(
         yield "target", rule_of(record).target, target_of(sweep)
     if "cost" in metrics:
         yield "prices", dict(record.prices), dict(sweep.prices)
+    if isinstance(sweep.search, Factored):
+        yield "seed", record.seed, sweep.seed
+        yield "objectives", {o.metric for o in record.objectives}, metrics
     then = {**record.hardware, "cores per trial": record.cores_per_trial}
     for name, now in known.items():
         yield name, then.get(name), now
 
 
-def _results(run: Path, problem: SearchProblem) -> list[EarlierConfig]:
-    """Return the training runs of a run in the sweep's space that a search can use, each alone.
+def _results(run: Path, problem: SearchProblem, *, is_factored: bool) -> list[TrialHistory]:
+    """Return the trials of a run in the sweep's space that a search can use.
 
     Raises:
         RunDirectoryError: There is none, or its journal is missing or damaged.
     """
-    journal = run / RunFile.JOURNAL
-    history = read_history(read_journal(journal) if journal.exists() else ())
     names = [objective.metric for objective in problem.objectives]
-    found: list[EarlierConfig] = []
-    for each in history.trials.values():
-        trial, result = each.trial, each.result
-        if result is None or trial.stage is not Stage.TRAIN:
-            continue
-        is_whole = result.state is TrialState.COMPLETED and trial.budget == problem.budget
-        has_all = all(name in result.metrics for name in names)
-        if result.state is TrialState.INFEASIBLE or (is_whole and has_all):
-            found.append(EarlierConfig(config=trial.config, results=[result]))
+
+    def is_used(trial: Trial, result: TrialResult) -> bool:
+        if trial.stage is not Stage.TRAIN and not (is_factored and trial.stage is Stage.PROBE):
+            return False
+        has_ended, pause = result.state is TrialState.COMPLETED, trial.budget.pause_after
+        if is_factored:
+            has_ended |= pause is not None and result.metrics.get("epochs") == pause
+        else:
+            has_ended &= trial.budget == problem.budget
+            has_ended &= all(name in result.metrics for name in names)
+        return has_ended or result.state is TrialState.INFEASIBLE
+
+    found = [t for t in _trials(run) if t.result is not None and is_used(t.trial, t.result)]
     if not found:
         raise refused(run, f"no trial of it has {' and '.join(names)}")
-    inside = [each for each in found if varied_within(problem, each.config) is not None]
+    inside = [each for each in found if varied_within(problem, each.trial.config) is not None]
     if not inside:
         raise refused(run, "none of its configs lies in the sweep's space")
     return inside
+
+
+def _trials(run: Path) -> Iterable[TrialHistory]:
+    journal = run / RunFile.JOURNAL
+    return read_history(read_journal(journal) if journal.exists() else ()).trials.values()

@@ -15,13 +15,14 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from orchestrator.errors import SweepError
-from orchestrator.trial import BlockRow, Budget, Report, Trial, TrialResult
+from orchestrator.trial import BlockRow, Budget, Proposal, Report, Trial, TrialResult
 
+P = TypeVar("P", bound=Proposal)
 Scalar = bool | int | float | str | None
 Value = Scalar | tuple[Scalar, ...]
 """A knob's value; as JSON has it, a list in place of the tuple."""
@@ -236,6 +237,10 @@ def decode(line: bytes) -> Event | None:
         return None
     event: Event = msgspec.convert(fields, kind)
     if isinstance(event, Asked | Merged):
-        config = msgspec.convert(event.trial.config, dict[str, Value])
-        return replace(event, trial=replace(event.trial, config=config))
+        return replace(event, trial=with_values(event.trial))
     return event
+
+
+def with_values(read: P) -> P:
+    """Return a trial or a proposal that was read from JSON, with tuples in place of lists."""
+    return replace(read, config=msgspec.convert(read.config, dict[str, Value]))

@@ -242,7 +242,11 @@ class ControlLoop:
         return others
 
     def _ends_unrun(self, trial: Trial) -> bool:
-        """Return True if the trial cannot run, or may no longer; it then has its row."""
+        """Return True if the trial is known, cannot run, or may no longer; it then has its row."""
+        if known := self._trials.known(trial):
+            for event in known:
+                self.record(event)
+            return True
         result = self._trials.unable(trial) or self._gate.not_run(trial)
         if self._deaths[trial.id] >= MOST_DEATHS:
             reason = f"it was running when the driver died, {MOST_DEATHS} times: it is set aside"

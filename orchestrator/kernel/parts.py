@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from orchestrator.kernel.events import Event
+from orchestrator.kernel.events import Event, OfTrial
 from orchestrator.kernel.executor import Launch
 from orchestrator.kernel.search import Proposal
 from orchestrator.trial import Report, Trial, TrialResult
@@ -62,6 +62,9 @@ class Trials(Protocol):
 
     def trial(self, proposal: Proposal) -> Trial:
         """Return the trial that answers ``proposal``."""
+
+    def known(self, trial: Trial) -> Sequence[OfTrial]:
+        """Return what an earlier run has measured for a trial: its events; () for nothing."""
 
     def unable(self, trial: Trial) -> TrialResult | None:
         """Return the result of a trial that cannot run here; None where it can."""

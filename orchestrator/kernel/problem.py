@@ -10,7 +10,7 @@ from orchestrator.kernel.events import Value
 from orchestrator.metrics import Objective
 from orchestrator.space.domains import Domain
 from orchestrator.space.knob import Role
-from orchestrator.trial import Budget, TrialResult
+from orchestrator.trial import Budget, Proposal, TrialResult
 
 Key = tuple[Any, ...]
 """A config's values in the order of :attr:`SearchProblem.base`: compact, and hashable."""
@@ -50,6 +50,7 @@ class SearchProblem:
             from the best. None: no such objective.
         earlier: Results of earlier runs to begin with. They are not results of this run: a config
             for its tables is still asked for.
+        known: Trials of earlier runs: what a search asks for as there has its result at once.
     """
 
     base: Mapping[str, Any]
@@ -66,6 +67,7 @@ class SearchProblem:
     tie_margin: float = 0.02
     target: Objective | None = None
     earlier: Sequence[EarlierConfig] = ()
+    known: Sequence[Proposal] = ()
 
 
 def key_of(problem: SearchProblem, config: Mapping[str, Any]) -> Key:

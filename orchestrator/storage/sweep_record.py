@@ -30,7 +30,7 @@ from orchestrator.storage.files import RunFile, no_run, replace_file, require_no
 from orchestrator.sweep.rigor import NAMES as RIGOR_FIELDS
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.texts import bounded
-from orchestrator.trial import Budget, Isolation
+from orchestrator.trial import Budget, Isolation, Proposal
 
 FORMAT: Final = 2
 """Version of the run directory. 1 had no number."""
@@ -139,6 +139,7 @@ class SweepRecord:
         git: ``commit`` and ``dirty`` of the sweep file's repository, or None.
         warm_start: Directories of the earlier runs with the results that the search received first.
         earlier: These results, by config.
+        known: Trials of these runs that are rows of this one, and were not run again.
         replayed: Run directory with the recorded runs that were played on a simulated clock;
             empty where the trials were measured.
         cuts: What a budget has left no room for, a sentence each; known at the end.
@@ -184,6 +185,7 @@ class SweepRecord:
     replayed: str = ""
     warm_start: tuple[str, ...] = ()
     earlier: tuple[EarlierConfig, ...] = ()
+    known: tuple[Proposal, ...] = ()
     cuts: tuple[str, ...] = ()
     format: int = FORMAT
 

@@ -150,7 +150,8 @@ class Findings:
     def trained_with(self, group: Group, curve: Key) -> Key | None:
         """Return the config to train a curve with; None where no setting of it can run.
 
-        One that has begun, to check a role or before more were asked for, keeps its setting.
+        One that has begun, to check a role, before more were asked for or in an earlier run, keeps
+        its setting.
         """
         found = [group.configs.get((each, curve)) for each in self.by_preference(group)]
         configs = [key for key in found if key is not None]

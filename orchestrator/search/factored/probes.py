@@ -94,7 +94,9 @@ def _look_at_some(
         for setting in groups[0].settings
         if sum(a != b for a, b in zip(setting, baseline, strict=True)) == 1
     ]
-    some = rng.sample(settings, num_first(findings))
+    unknown = [setting for setting in settings if not speeds.num_asked(setting)]
+    num = max(num_first(findings) + len(unknown) - len(settings), 0)
+    some = rng.sample(unknown, num)
     of_each_group = [rng.choice(group.settings) for group in groups]
     picked = list(dict.fromkeys([baseline, *neighbours, *some, *of_each_group]))
     while picked:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from orchestrator.formats import counted
-from orchestrator.kernel.problem import Candidates, Key, SearchProblem
+from orchestrator.kernel.problem import Candidates, Key, SearchProblem, key_of
 from orchestrator.kernel.search import WAIT, Pause, PlannedStage, Proposal, Search, SearchSpec
 from orchestrator.metrics import Objective
 from orchestrator.search.factored.curves import (
@@ -53,6 +53,7 @@ class Factored(SearchSpec):
     """
 
     has_rungs: ClassVar[bool] = True
+    warm_starts = True
 
     points: Count = 3
     probes: Count = 6
@@ -181,10 +182,12 @@ class FactoredSearch(Search):
 
     def _stages(self) -> Iterator[list[Proposal]]:
         findings, probe_budget = self._findings, self.probe_budget
+        is_first = not findings.curves
+        yield self._known() if is_first else []
         share = share_kept(findings.goals, has_choice=findings.factors.has_choice)
         for num_probes in looks(self._spec.probes):
             yield from look(findings, num_probes, probe_budget)
-            if num_probes == 1 and findings.factors.has_choice and not findings.curves:
+            if num_probes == 1 and findings.factors.has_choice and is_first:
                 yield from check_systems(findings)
         yield from check_baseline(findings)
         self._assigned = assigned = self._chosen()
@@ -209,6 +212,12 @@ class FactoredSearch(Search):
                 lambda: [group for group, _ in near_front(findings, assigned)],
                 probe_budget,
             )
+
+    def _known(self) -> list[Proposal]:
+        """Return what earlier runs have measured of the space: each has its result at once."""
+        keys = set(self._findings.factors.candidates.keys)
+        known = [p for p in self._problem.known if key_of(self._problem, p.config) in keys]
+        return [each for number, each in enumerate(known) if each not in known[:number]]
 
     def _chosen(self) -> list[tuple[Group, Key]]:
         """Return the curves to train: each with its group, and the group's pick where it may be."""

@@ -12,6 +12,7 @@ import pytest
 from orchestrator.driver.trials import CONFIRM_SEEDS
 from tests.orchestrator.driver.speed_sweeps import trials_of
 from tests.orchestrator.helpers.in_process import run_main
+from tests.orchestrator.helpers.journalled import lines_of
 
 TRAINABLE = """
 import time
@@ -124,6 +125,30 @@ def test_a_run_that_was_broken_off_goes_on_as_it_would_have(
     assert list(again["trial_id"][:kept]) == list(trials["trial_id"][:kept])
     best = again[(again["stage"] == "train") & (again["state"] == "completed")]
     assert set(best["params.lr"]) == {0.1, 0.2}
+
+
+def test_what_an_earlier_run_has_measured_is_not_measured_again(
+    folder: Path, trials: pd.DataFrame, tmp_path: Path
+) -> None:
+    grown = (TRAINABLE + SWEEP).replace("choice(0.1, 0.2,", "choice(0.1, 0.2, 0.3,")
+    (tmp_path / "grown.py").write_text(grown)
+    words = ("--warm-start", folder / "run", "--set", "rigor.confirm=0", "--no-mlflow")
+    out = tmp_path / "run"
+    plan = run_main(tmp_path / "grown.py", "--plan", *words)
+    done = run_main(tmp_path / "grown.py", "--out", out, "--executor", "inline", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    earlier = trials[trials["stage"] != "confirm"]
+    counts = earlier["stage"].value_counts()
+    assert f"{counts['probe']} probes and {counts['train']} trainings of" in plan.stdout
+    rows = trials_of(out)
+    events = lines_of(out / "journal.jsonl")
+    started = rows["trial_id"].isin([e["trial_id"] for e in events if e["event"] == "started"])
+    question = [*rows.filter(like="params."), "stage", "repeat", "state", "metrics.samples_per_s"]
+    assert len(earlier.merge(rows[~started], on=question)) == len(earlier) == (~started).sum()
+    assert set(rows.loc[started & (rows["stage"] == "train"), "params.lr"]) == {0.3}
+    recommended = json.loads((out / "recommended.json").read_text())["config"]
+    assert (recommended["wait_ms"], recommended["lr"]) == (1.0, 0.2), "of trials of that run alone"
 
 
 # -- trials that end at rungs
