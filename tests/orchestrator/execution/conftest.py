@@ -122,34 +122,43 @@ def launch_of(tmp_path: Path) -> LaunchOf:
     return partial(make_launch, tmp_path)
 
 
-INLINE, RAY = ExitStack(), ExitStack()
-"""Close the executors that tests share."""
+OPEN: dict[str, Executor] = {}
+"""The executors that tests in a row share."""
+CLOSING = ExitStack()
+"""Closes them."""
 
 
-@pytest.fixture(scope="session")
-def ray_executor() -> Iterator[RayExecutor]:
+@pytest.fixture(scope="module")
+def ray_executor() -> RayExecutor:
     """One Ray for all tests but those of its own start and death."""
+    return _shared("ray")
+
+
+@pytest.fixture(scope="module", params=["inline", "ray"])
+def executor(request: pytest.FixtureRequest) -> Executor:
+    """Every executor, through one contract."""
+    return _shared(request.param)
+
+
+def _shared(kind: str) -> Any:  # noqa: ANN401 - one of the two
+    """Return the executor, made anew after its tests in a row have closed it."""
+    if kind not in OPEN:
+        zygote.start()
+        OPEN[kind] = _ray() if kind == "ray" else _inline()
+        CLOSING.callback(OPEN[kind].close)
+    return OPEN[kind]
+
+
+def _inline() -> InlineExecutor:
+    with patch(zygote.PLACE, zygote.Forked):
+        return InlineExecutor(_warm())
+
+
+def _ray() -> RayExecutor:
     from orchestrator.execution.ray.executor import RayExecutor
 
-    RAY.enter_context(guarding(ROOT, fail=pytest.fail))
-    executor = RayExecutor(_warm())
-    RAY.callback(executor.close)
-    yield executor
-    RAY.close()
-
-
-@pytest.fixture(scope="session", params=["inline", "ray"])
-def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
-    """Every executor, through one contract."""
-    if request.param == "ray":
-        yield request.getfixturevalue("ray_executor")
-        return
-    zygote.start()
-    with patch(zygote.PLACE, zygote.Forked):
-        executor = InlineExecutor(_warm())
-    INLINE.callback(executor.close)
-    yield executor
-    INLINE.close()
+    CLOSING.enter_context(guarding(ROOT, fail=pytest.fail))
+    return RayExecutor(_warm())
 
 
 def _warm() -> ForkServers:
@@ -184,8 +193,8 @@ def pytest_runtest_teardown(
     """Close a shared executor after the last of its tests: an idle Ray takes a core's time too."""
     yield
     if nextitem is None or _shared_executor(nextitem) != _shared_executor(item):
-        INLINE.close()
-        RAY.close()
+        CLOSING.close()
+        OPEN.clear()
 
 
 @pytest.fixture
