@@ -1,18 +1,20 @@
-"""Programs run to their end, and the cost of a command's ``--help``."""
+"""Programs run to their end, what is waited for, and the cost of a command's ``--help``."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.conftest import ROOT
 
 Done = subprocess.CompletedProcess[str]
+Seen = TypeVar("Seen")
 
 
 def ran(
@@ -29,6 +31,15 @@ def ran(
 def python(*words: str | Path, **options: Any) -> Done:  # noqa: ANN401 - of subprocess.run
     """Run this Python: ``python("-c", code)``."""
     return ran(sys.executable, *words, **options)
+
+
+def awaited(seen: Callable[[], Seen], what: str, *, within_s: float = 30.0) -> Seen:
+    """Return what a function returns once that is true; fail where it takes too long."""
+    deadline = time.monotonic() + within_s
+    while not (found := seen()):
+        assert time.monotonic() < deadline, f"not within {within_s:g} s: {what}"
+        time.sleep(0.01)
+    return found
 
 
 SLOW_TO_IMPORT = {"ray", "torch", "mlflow", "pandas", "dgl", "optuna"}

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ import pytest
 import orchestrator
 from orchestrator import Sweep, SweepError, choice, from_function, minimize
 from tests.conftest import ROOT
-from tests.helping import python
+from tests.helping import awaited, python
 
 SCRIPT = '''
 import time
@@ -108,13 +107,10 @@ def test_a_run_ends_in_order_when_its_kernel_is_killed(tmp_path: Path) -> None:
     process.kill()
     process.communicate()
     journal = tmp_path / "run/journal.jsonl"
-    for _ in range(600):
-        if '"ended"' in journal.read_text() and (tmp_path / "run/report.html").exists():
-            break
-        time.sleep(0.1)
+    awaited(lambda: '"ended"' in journal.read_text(), "the end of its journal", within_s=60)
+    awaited((tmp_path / "run/report.html").exists, "its report", within_s=60)
 
     assert json.loads(journal.read_text().splitlines()[-1])["exit_code"] == 143
-    assert (tmp_path / "run/report.html").exists()
 
 
 def test_an_unknown_option_and_a_wrong_request_are_errors(

@@ -13,14 +13,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.conftest import ROOT
-from tests.helping import ran
+from tests.helping import awaited, ran
 
 WITH_TESTS = ("setpriv", "--pdeathsig", "KILL")
 """Begins a command that the kernel kills when the tests end, however they end."""
@@ -28,8 +27,6 @@ WITH_TESTS = ("setpriv", "--pdeathsig", "KILL")
 NEEDS = ("setpriv", "unshare", "nsenter", "ip", "mount", "hostname")
 NETWORK = "10.77.0"
 """Within the namespaces alone."""
-
-START_S = 10.0
 
 _HOLD = """
 hostname {name} && mount -t tmpfs none /tmp && mount -t tmpfs none /dev/shm &&
@@ -183,15 +180,10 @@ def _passed_on() -> Mapping[str, str]:
 
 def _await_namespace(pid: int) -> None:
     """Wait until the process has left the network namespace of the tests."""
-    ours, deadline = Path("/proc/self/ns/net").readlink(), time.monotonic() + START_S
-    while Path(f"/proc/{pid}/ns/net").readlink() == ours:
-        assert time.monotonic() < deadline, "the bridge's namespace was not made"
-        time.sleep(0.01)
+    ours, its = (Path(f"/proc/{process}/ns/net") for process in ("self", pid))
+    awaited(lambda: its.readlink() != ours.readlink(), "the bridge's namespace")
 
 
 def _await_file(path: Path, holder: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + START_S
-    while not path.exists():
-        assert holder.poll() is None, f"the node ended with {holder.returncode}"
-        assert time.monotonic() < deadline, f"{path} was not made"
-        time.sleep(0.01)
+    awaited(lambda: path.exists() or holder.poll() is not None, f"{path}")
+    assert path.exists(), f"the node ended with {holder.returncode}"

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from tests.conftest import ROOT
+from tests.helping import awaited
 from tests.leaks import guarding
 from tests.orchestrator.cluster.made_nodes import MadeNode, made_network, missing
 from tests.orchestrator.cluster.reading import await_in, events, running_on
@@ -113,20 +114,15 @@ def await_state(node: MadeNode, job: str, found: Callable[[str], bool]) -> str:
         time.sleep(0.3)
 
 
-def await_finished(run: Path, count: int) -> list[object]:
-    deadline = time.monotonic() + STATE_S
-    while True:
-        done = [event["trial_id"] for event in events(run) if event["event"] == "finished"]
-        if len(done) >= count:
-            return done
-        assert time.monotonic() < deadline, f"{len(done)} trials in {run}"
-        time.sleep(0.1)
+def finished(run: Path) -> list[object]:
+    return [event["trial_id"] for event in events(run) if event["event"] == "finished"]
 
 
 def test_a_job_whose_time_is_up_is_requeued_and_goes_on(slurm: tuple[MadeNode, Path]) -> None:
     node, _ = slurm
     job, run = submitted(slurm, "requeued", num_trials=6)
-    before = await_finished(run, 2)
+    awaited(lambda: len(finished(run)) > 1, f"two trials in {run}", within_s=STATE_S)
+    before = finished(run)
     # What Slurm sends three minutes before the limit.
     assert node.run("scancel", "--batch", "--signal=USR1", job).returncode == 0
     await_state(node, job, lambda text: "Restarts=1" in text and "JobState=PENDING" in text)
@@ -139,9 +135,9 @@ def test_a_job_whose_time_is_up_is_requeued_and_goes_on(slurm: tuple[MadeNode, P
     assert "ExitCode=0:0" in shown
     trials = pd.read_parquet(run / "trials.parquet")
     assert trials["state"].tolist() == ["completed"] * 6
-    finished = [event["trial_id"] for event in events(run) if event["event"] == "finished"]
-    assert len(finished) == len(set(finished)), "none twice"
-    assert set(before) <= set(finished)
+    after = finished(run)
+    assert len(after) == len(set(after)), "none twice"
+    assert set(before) <= set(after)
 
 
 def test_a_job_of_two_nodes_trains_on_both(slurm: tuple[MadeNode, Path]) -> None:

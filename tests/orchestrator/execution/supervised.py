@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from orchestrator.execution.supervision.supervisor import Event, Supervisor
 from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import Launch, Needs, Rank, SliceEnd, Source, Update
 from orchestrator.trial import Budget, Stage, Trial, TrialResult
+from tests.helping import awaited
 from tests.orchestrator.execution.greedy import Config
 from tests.zygote import STARTED
 
@@ -180,22 +180,14 @@ def server_of(process: ForkedProcess) -> psutil.Process:
 
 def wait_for_group(process: ForkedProcess) -> None:
     """Wait until the process has a group of its own, a moment after its fork."""
-    deadline = time.monotonic() + 30
-    while os.getpgid(process.pid) != process.pid:
-        assert time.monotonic() < deadline, "it stays in the server's group"
-        time.sleep(0.01)
+    awaited(lambda: os.getpgid(process.pid) == process.pid, "a group of its own")
 
 
 def wait_for_end(servers: ForkServers) -> None:
     """Wait until their owner sees that one of them has ended."""
-    deadline = time.monotonic() + 30
-    while all(each.process.poll() is None for each in servers._servers.values()):
-        assert time.monotonic() < deadline, "all of them run"
-        time.sleep(0.01)
+    own = servers._servers.values()
+    awaited(lambda: any(each.process.poll() is not None for each in own), "the end of one")
 
 
 def wait_for(process: psutil.Process, status: str) -> None:
-    deadline = time.monotonic() + 30
-    while process.status() != status:
-        assert time.monotonic() < deadline, f"{process} is not {status}"
-        time.sleep(0.01)
+    awaited(lambda: process.status() == status, f"{process} is {status}")

@@ -17,6 +17,7 @@ from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import Executor, TimeBudget
 from orchestrator.trial import Isolation, Report, Trial, TrialState
 from tests.conftest import ROOT
+from tests.helping import awaited
 from tests.leaks import guarding
 from tests.orchestrator.execution.conftest import BOTH, LaunchOf, Recorder, make_launch
 
@@ -145,11 +146,8 @@ def test_waiting_for_leased_cores_is_reported_and_ends_with_the_time_budget(
 
 
 def _await_end_of(command: str) -> None:
-    deadline = time.monotonic() + 3
-    while time.monotonic() < deadline:
-        if not any(
-            command in " ".join(p.info["cmdline"] or ()) for p in psutil.process_iter(["cmdline"])
-        ):
-            return
-        time.sleep(0.05)
-    pytest.fail(f"{command!r} is still running")
+    def running() -> list[bool]:
+        seen = psutil.process_iter(["cmdline"])
+        return [True for process in seen if command in " ".join(process.info["cmdline"] or ())]
+
+    awaited(lambda: not running(), f"the end of {command!r}", within_s=3)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pytest
 import torch
 
+from tests.helping import awaited
 from trainables.loading import Batch, Delivery, keep_for, moved, pinned
 
 CPU = torch.device("cpu")
@@ -41,10 +42,7 @@ def test_a_thread_fetches_the_next_batch_while_this_one_computes() -> None:
     assert next(arrivals).on_device() == 0
     # The loop holds batch 0; batch 1 has not been asked for, and yet it comes.
     allowed.set()
-    deadline = time.monotonic() + 10
-    while len(fetched) < 2 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert len(fetched) >= 2
+    awaited(lambda: len(fetched) >= 2, "a second batch")
     assert threading.get_ident() not in fetched
     assert [a.on_device() for a in arrivals] == [1, 2]
 

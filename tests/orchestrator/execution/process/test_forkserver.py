@@ -19,6 +19,7 @@ from orchestrator.execution.process.fork_client import GONE_WITHIN_S, ForkedProc
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.process.forkserver import remove_folder
 from orchestrator.kernel.executor import Rank
+from tests.helping import awaited
 from tests.leaks import alive_after
 from tests.orchestrator.execution.supervised import (
     PRELOAD,
@@ -120,9 +121,8 @@ def test_hanging_up_returns_when_the_memory_is_free(servers: ForkServers, tmp_pa
     """The kernel takes some time to free a GiB, in which the cores are not the next trial's."""
     launch = launch_of(tmp_path, act="eat", mib=256)
     process = ForkedProcess(socket_of(servers), launch, Rank())
-    seen, deadline = psutil.Process(process.pid), time.monotonic() + 60
-    while seen.memory_info().rss < 2**30 and time.monotonic() < deadline:
-        time.sleep(0.01)
+    seen = psutil.Process(process.pid)
+    awaited(lambda: seen.memory_info().rss >= 2**30, "a GiB", within_s=60)
     process.hang_up()
     assert not psutil.pid_exists(seen.pid)
 
@@ -136,10 +136,7 @@ def test_a_stopped_process_is_stopped_until_it_is_resumed(
         process.pause()
         wait_for(seen, psutil.STATUS_STOPPED)
         process.resume()
-        deadline = time.monotonic() + 30
-        while seen.status() == psutil.STATUS_STOPPED and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert seen.status() != psutil.STATUS_STOPPED
+        awaited(lambda: seen.status() != psutil.STATUS_STOPPED, "it runs")
 
 
 # -- what trials start in sessions of their own ends with them
@@ -147,13 +144,13 @@ def test_a_stopped_process_is_stopped_until_it_is_resumed(
 
 def detached(folder: Path) -> list[int]:
     """Wait for the processes that a trial has started in sessions of its own; return their ids."""
-    path, deadline = folder / "scratch/pids", time.monotonic() + 60
-    while True:
+    path = folder / "scratch/pids"
+
+    def found() -> list[int]:
         pids = [int(pid) for pid in path.read_text().split()] if path.exists() else []
-        if len(pids) == 2 and alive_after(pids, within_s=0) == pids:
-            return pids
-        assert time.monotonic() < deadline, "they were not started"
-        time.sleep(0.01)
+        return pids if len(pids) == 2 and alive_after(pids, within_s=0) == pids else []
+
+    return awaited(found, "two processes", within_s=60)
 
 
 def a_process_that_detaches(socket: Path, folder: Path, duration_s: float = 600) -> ForkedProcess:

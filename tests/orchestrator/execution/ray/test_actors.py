@@ -19,6 +19,7 @@ from orchestrator.execution.ray.actors import GATHER_S
 from orchestrator.execution.ray.executor import RayExecutor
 from orchestrator.execution.ray.in_flight import LaunchesInFlight
 from orchestrator.trial import TrialState
+from tests.helping import awaited
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 
 
@@ -52,8 +53,7 @@ def actors() -> set[int]:
 
 @pytest.mark.slow
 def test_long_trials_run_at_the_same_time(ray_executor: RayExecutor, launch_of: LaunchOf) -> None:
-    while actors():  # of another test
-        time.sleep(0.1)
+    awaited(lambda: not actors(), "the end of another test's")
     num_cores = max(local_machine().cpus // 2, 1)
     # Longer than an actor takes to start, under load too: otherwise it is ended before it is used.
     launches = [launch_of(name, epochs=1, num_cores=num_cores, step_ms=180.0) for name in "abcd"]

@@ -7,7 +7,6 @@ import platform
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from orchestrator.execution.ray.nodes import _problem, node_servers, problems_of
 from orchestrator.kernel.executor import Needs, Source
 from orchestrator.trial import Report, Trial, TrialState
 from tests.conftest import ROOT, RunCli
+from tests.helping import awaited
 from tests.leaks import guarding
 from tests.orchestrator.execution.conftest import LaunchOf, Recorder
 from tests.orchestrator.helpers.in_process import importing_nothing_for_good
@@ -124,10 +124,7 @@ def test_nothing_stays_taken_however_a_trial_ended(
         "killed": TrialState.FAILED,
         "past its limit": TrialState.INFEASIBLE,
     }
-    deadline = time.monotonic() + 5
-    while _taken(before) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert _taken(before) == {}
+    awaited(lambda: not _taken(before), "nothing is taken", within_s=5)
     groups = placement_group_table().values()
     assert {group["state"] for group in groups} == {"REMOVED"}
 

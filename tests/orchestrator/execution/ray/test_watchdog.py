@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import SimpleNamespace
@@ -19,6 +18,7 @@ import ray
 from orchestrator.execution.ray import watchdog
 from orchestrator.execution.ray.watchdog import MOST_FAILURES, Abandoned, Watchdog
 from orchestrator.kernel.executor import ExecutorLost
+from tests.helping import awaited
 
 
 @pytest.fixture
@@ -110,8 +110,7 @@ def test_a_death_ends_tune_or_abandons_it_within_ray(is_within_ray: bool) -> Non
         dead.set()
         if is_within_ray:
             within_ray.wait(60)
-        while not tune.is_over():
-            time.sleep(0.01)
+        awaited(tune.is_over, "its end")
         raise Abandoned
 
     with pytest.raises(ExecutorLost, match="GCS has died"):
@@ -133,8 +132,7 @@ def test_a_second_interrupt_abandons_tune() -> None:
 
     def body() -> None:
         interrupted.wait(60)
-        while not tune.is_over():
-            time.sleep(0.01)
+        awaited(tune.is_over, "its end")
         raise Abandoned
 
     with pytest.raises(KeyboardInterrupt):

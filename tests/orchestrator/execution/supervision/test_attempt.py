@@ -13,6 +13,7 @@ from orchestrator.execution.supervision import attempt as attempts
 from orchestrator.execution.supervision.attempt import Attempt
 from orchestrator.kernel.executor import SliceEnd, Update
 from orchestrator.trial import TrialResult, TrialState
+from tests.helping import awaited
 from tests.leaks import alive_after
 from tests.orchestrator.execution.supervised import (
     attempt_at,
@@ -104,13 +105,14 @@ def test_a_slice_ends_with_all_processes_stopped(servers: ForkServers, tmp_path:
 
 def workers_of(folder: Path) -> list[int]:
     """Process ids of a trial and its two workers, once all three are at work."""
-    pids, deadline = folder / "scratch/pids", time.monotonic() + 60
-    while time.monotonic() < deadline:
-        lines = pids.read_text().splitlines() if pids.exists() else []
-        if len(set(lines)) == 3 and len(lines) > 6:
-            return list(dict.fromkeys(map(int, lines)))
-        time.sleep(0.02)
-    pytest.fail("the workers did not start")
+    file = folder / "scratch/pids"
+
+    def found() -> list[int]:
+        lines = file.read_text().splitlines() if file.exists() else []
+        pids = list(dict.fromkeys(map(int, lines)))
+        return pids if len(pids) == 3 and len(lines) > 6 else []
+
+    return awaited(found, "the workers", within_s=60)
 
 
 def test_closing_kills_workers_too(servers: ForkServers, tmp_path: Path) -> None:

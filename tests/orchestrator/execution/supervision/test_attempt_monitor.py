@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,6 +20,7 @@ from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.kernel.executor import Rank
 from orchestrator.system.processes import ProcessTree, TreeSample
 from orchestrator.trial import Isolation
+from tests.helping import awaited
 from tests.orchestrator.execution.supervised import launch_of
 from tests.orchestrator.helpers.families import BURN, CHILD, family
 
@@ -236,8 +236,7 @@ def test_a_real_fork_server_is_overhead() -> None:
     )
     with family(driver) as process:
         (server,) = psutil.Process(process.pid).children()
-        while _cpu_s(server) < 0.05:  # it is importing
-            time.sleep(0.01)
+        awaited(lambda: _cpu_s(server) > 0.05, "it imports")
         own, of_server = _cpu_s(psutil.Process(process.pid)), _cpu_s(server)
         assert OwnOverhead(process.pid).cpu_s() >= own + of_server - 1e-9  # sums of hundredths
 

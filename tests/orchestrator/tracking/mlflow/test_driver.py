@@ -17,6 +17,7 @@ from orchestrator.storage.files import RunFile
 from orchestrator.tracking.mlflow import MlflowMirror, default_uri
 from orchestrator.tracking.mlflow.uris import how_to_open
 from orchestrator.trial import TrialState
+from tests.helping import awaited
 from tests.orchestrator.tracking.in_mlflow import assert_mirrored, runs_of, sqlite
 from tests.orchestrator.tracking.journals import Scribe, make_trial
 
@@ -58,14 +59,15 @@ def test_a_sweep_is_mirrored_while_it_runs_and_whole_at_its_end(run_dir: Path) -
 
 def writer_process() -> psutil.Process:
     """Return the process that writes; a moment after its start it has no command line yet."""
-    deadline = time.monotonic() + 30
-    while True:
+
+    def found() -> psutil.Process | None:
         for child in psutil.Process().children():
             with suppress(psutil.ZombieProcess):
                 if "orchestrator.tracking.mlflow" in child.cmdline():
                     return child
-        assert time.monotonic() < deadline, "no process writes"
-        time.sleep(0.01)
+        return None
+
+    return awaited(found, "a process that writes")
 
 
 def test_a_killed_writer_is_started_again_at_the_end(run_dir: Path, tmp_path: Path) -> None:
@@ -85,15 +87,10 @@ def test_it_yields_to_trials_from_the_first_start(run_dir: Path, tmp_path: Path)
     tracker = MlflowMirror(run_dir, sqlite(tmp_path), say=quiet, bound_s=0.1)
     scribe = Scribe(run_dir, tracker.apply).sweep()
     process = writer_process()
-    deadline = time.monotonic() + 30
-    while len(os.listdir(f"/proc/{process.pid}/task")) < 2:  # noqa: PTH208 - no files
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    awaited(lambda: len(_policies(process.pid)) > 1, "a second thread")
     assert os.SCHED_IDLE not in _policies(process.pid)
     scribe.started(scribe.asked(make_trial(0)))
-    while os.SCHED_IDLE not in _policies(process.pid):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    awaited(lambda: os.SCHED_IDLE in _policies(process.pid), "it yields")
     tracker.close(1)
 
 

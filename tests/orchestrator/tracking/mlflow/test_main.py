@@ -16,6 +16,7 @@ import pytest
 
 from orchestrator.tracking.mlflow.__main__ import Follower
 from tests.conftest import ROOT
+from tests.helping import awaited
 from tests.orchestrator.tracking.in_mlflow import assert_mirrored, runs_of, sqlite
 from tests.orchestrator.tracking.journals import Scribe, make_trial
 
@@ -95,11 +96,7 @@ def test_a_driver_s_death_ends_it(run_dir: Path, tmp_path: Path) -> None:
         "time.sleep(60)\n"
     )
     driver = psutil.Popen([sys.executable, "-c", code, run_dir, sqlite(tmp_path)], cwd=ROOT)
-    deadline = time.monotonic() + 30
-    while not driver.children():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    (writer,) = driver.children()
+    (writer,) = awaited(driver.children, "a process that writes")
     driver.kill()
     driver.wait()
     writer.wait(timeout=10)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -8,6 +8,7 @@ import pytest
 from orchestrator.analysis.tables.load import write_tables
 from orchestrator.kernel.events import Event, Started
 from orchestrator.tracking.mlflow import MlflowMirror
+from tests.helping import awaited
 from tests.orchestrator.tracking.in_mlflow import assert_mirrored, runs_of
 from tests.orchestrator.tracking.journals import Scribe, make_trial
 from tests.orchestrator.tracking.serving import free_port, serving
@@ -34,11 +35,11 @@ def test_a_server_killed_midway_gets_everything_once_when_it_is_back(tmp_path: P
         half_done = scribe.asked(make_trial(2))
         scribe.started(half_done)
         scribe.reported(half_done, 1)
-        _until(lambda: len(runs_of(uri)[1]) == 3, tracker)
+        awaited(lambda: tracker.tick() or _has_three(uri), "three trials", within_s=120)
     scribe.reported(half_done, 2)
     scribe.reported(half_done, 3)
     scribe.finished(half_done)
-    _until(lambda: bool(said), tracker)
+    awaited(lambda: tracker.tick() or said, "a message", within_s=120)
     for number in range(3, 5):
         scribe.whole(make_trial(number))
         tracker.tick()
@@ -54,16 +55,7 @@ def test_a_server_killed_midway_gets_everything_once_when_it_is_back(tmp_path: P
         assert lines[0].endswith(f"{parent.info.run_id}?workflowType=machine_learning")
 
 
-def _until(happened: object, tracker: MlflowMirror) -> None:
-    deadline = time.monotonic() + 120
-    while not _quietly(happened):
-        assert time.monotonic() < deadline
-        tracker.tick()
-        time.sleep(0.2)
-
-
-def _quietly(happened: object) -> bool:
-    try:
-        return bool(happened())
-    except AssertionError:  # the experiment is not there yet
-        return False
+def _has_three(uri: str) -> bool:
+    with suppress(AssertionError):  # the experiment is not there yet
+        return len(runs_of(uri)[1]) == 3
+    return False
