@@ -225,7 +225,8 @@ def run_cli(start_cli: StartCli, tmp_path: Path, fork_server: ForkServerContext)
 
     It is forked from a process that has the libraries imported already. With ``fresh`` it is a new
     interpreter: where its start, its imports or its memory are what the test is about. A sweep
-    writes its page (``report.html``, ``front.svg``) with ``page`` or ``fresh`` only.
+    writes its page (``report.html``, ``front.svg``) with ``page`` or ``fresh`` only. It fails
+    unless the exit code is ``code``; None: any.
     """
 
     def run(
@@ -236,10 +237,11 @@ def run_cli(start_cli: StartCli, tmp_path: Path, fork_server: ForkServerContext)
         timeout_s: float = 100.0,
         fresh: bool = False,
         page: bool = False,
+        code: int | None = 0,
     ) -> Finished:
         if not fresh:
             try:
-                return run_forked(
+                done = run_forked(
                     module,
                     [str(arg) for arg in args],
                     env=_environment(env),
@@ -247,6 +249,7 @@ def run_cli(start_cli: StartCli, tmp_path: Path, fork_server: ForkServerContext)
                     timeout_s=timeout_s,
                     page=page or module != "orchestrator",
                 )
+                return done.checked(code)
             except TookTooLong as late:
                 pytest.fail(f"{module} {args} took over {timeout_s:g} s: {late}")
         process = start_cli(*args, module=module, env=env, cwd=cwd)
@@ -256,7 +259,8 @@ def run_cli(start_cli: StartCli, tmp_path: Path, fork_server: ForkServerContext)
             _kill_group(process)
             stdout, stderr = process.communicate()
             pytest.fail(f"{module} {args} took over {timeout_s:g} s:\n{stdout}\n{stderr}")
-        return Finished(returncode=process.returncode, stdout=stdout, stderr=stderr)
+        done = Finished(returncode=process.returncode, stdout=stdout, stderr=stderr)
+        return done.checked(code)
 
     return run
 

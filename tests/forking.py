@@ -42,6 +42,11 @@ class Finished:
     stdout: str
     stderr: str
 
+    def checked(self, code: int | None) -> Finished:
+        """Return this if it is the exit code, or if None is given; fail otherwise."""
+        assert code in (None, self.returncode), f"{self.returncode}:\n{self.stdout}\n{self.stderr}"
+        return self
+
 
 class TookTooLong(Exception):
     """A command that ran into its time limit; ``args`` has its :class:`Finished`."""

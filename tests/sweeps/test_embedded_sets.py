@@ -38,9 +38,8 @@ def test_study_runs_on_set_that_comes_with_it(sweep: str, tmp_path: Path, run_cl
     arguments = ("--executor", "inline", "--no-mlflow", "--out", "run", "--trials", "3")
     smaller = ("--data", DATA[sweep]) if "@" in DATA[sweep] else ()
     arguments += ("--isolation", "shared", *smaller)
-    done = run_cli("short.py", *arguments, timeout_s=280, page=True)
+    run_cli("short.py", *arguments, timeout_s=280, page=True)
 
-    assert done.returncode == 0, done.stdout + done.stderr
     trials = pd.read_parquet(tmp_path / "run/trials.parquet")
     assert set(trials["state"]) <= {"completed", "infeasible"}, trials["reason"].tolist()
     trained = trials[trials["stage"] == "train"]

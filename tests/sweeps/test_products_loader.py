@@ -46,7 +46,7 @@ def test_on_a_real_graph_the_recommended_config_is_accurate(
 ) -> None:
     copied(test_data / "ogb" / "ogbn_products", tmp_path / "ogb" / "ogbn_products")
     (tmp_path / "short.py").write_text(SHORT)
-    done = run_cli(
+    run_cli(
         "short.py", "--data-root", tmp_path / "ogb", "--out", "run",
         # ogbn-products has dense features. These are counts of words, on which the sweep's dropout
         # is too much: some seeds end at 81 %, and some of plain DGL code at 87 %.
@@ -54,7 +54,6 @@ def test_on_a_real_graph_the_recommended_config_is_accurate(
         timeout_s=900,
     )  # fmt: skip
 
-    assert done.returncode == 0, done.stderr
     trials = pd.read_csv(tmp_path / "run" / "trials.csv")
     trials = trials[trials["reason"] != "not in this test"]
     assert set(trials["state"]) == {"completed"}

@@ -122,9 +122,8 @@ print(json.dumps(figures))
 def test_features_may_exceed_memory_and_what_is_kept_of_them_is_bounded(tmp_path: Path) -> None:
     finished = python(
         "-c", LARGER, str(tmp_path / "store"),
-        variables={"DGLBACKEND": "pytorch"}, check=False,
+        variables={"DGLBACKEND": "pytorch"},
     )  # fmt: skip
-    assert finished.returncode == 0, finished.stderr
     peak_gib = json.loads(finished.stdout.splitlines()[-1])
     memory_gib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
     assert peak_gib["features"] > 1.2 * memory_gib

@@ -45,7 +45,7 @@ def missing() -> str:
         return "the checkout lies in /tmp, of which each node has its own"
     probe = ran(
         "unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--mount-proc", "true",
-        check=False,
+        code=None,
     )  # fmt: skip
     return f"namespaces cannot be made: {probe.stderr.strip()}" if probe.returncode else ""
 

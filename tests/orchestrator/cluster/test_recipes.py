@@ -51,8 +51,7 @@ def test_the_entry_point_of_the_ray_job_starts_the_sweep_or_goes_on(
     script = script.replace("/app/", f"{ROOT}/").replace("exec python -m orchestrator", "echo")
     said = ran(shell, flag, script).stdout
     arguments = [word for word in said.split() if word != "--out" and not word.startswith("/runs")]
-    done = run_cli(*arguments, "--plan")
-    assert done.returncode == 0, done.stderr
+    run_cli(*arguments, "--plan")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -61,8 +60,7 @@ def test_the_commands_of_a_page_are_bash(page: Path) -> None:
     if page.suffix != ".sbatch":  # its indented lines
         text = "\n".join(re.findall(r"^    (?! )(.*)$", text, re.MULTILINE))
     assert text
-    done = ran("bash", "-n", input=text, check=False)
-    assert done.returncode == 0, done.stderr
+    ran("bash", "-n", input=text)
 
 
 def test_the_docker_file_copies_what_there_is_and_installs_extras_that_there_are() -> None:

@@ -59,9 +59,8 @@ def test_a_search_is_told_first_and_the_run_s_rows_are_its_own(
     file: Path, finished_run: FinishedRun, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    done = run_main(file, "--out", out, *COMMON, "--warm-start", finished_run.out)
+    run_main(file, "--out", out, *COMMON, "--warm-start", finished_run.out)
 
-    assert done.returncode == 0, done.stderr
     told = f"the search begins with 2 results of 2 configs from {finished_run.out}"
     notes = [e["text"] for e in lines_of(out / "journal.jsonl") if e["event"] == "note"]
     assert notes[0] == f"{told}. They are in no table and no claim of this run"
@@ -79,8 +78,7 @@ def test_a_resumed_run_is_told_the_same_though_the_earlier_one_is_gone(
     file: Path, copied_run: FinishedRun, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    done = run_main(file, "--out", out, *COMMON, "--trials", "6", "--warm-start", copied_run.out)
-    assert done.returncode == 0, done.stderr
+    run_main(file, "--out", out, *COMMON, "--trials", "6", "--warm-start", copied_run.out)
     asked = configs_asked(out)
     shutil.rmtree(copied_run.out)
     journal = (out / "journal.jsonl").read_text().splitlines(keepends=True)
@@ -88,9 +86,8 @@ def test_a_resumed_run_is_told_the_same_though_the_earlier_one_is_gone(
     (out / "journal.jsonl").write_text("".join(journal[: ends[3] + 1]))
     (out / "trials.csv").unlink()
 
-    resumed = run_main("--resume", out, *COMMON)
+    run_main("--resume", out, *COMMON)
 
-    assert resumed.returncode == 0, resumed.stderr
     assert configs_asked(out)[:4] == asked[:4]
     assert set(finished_counts(out).values()) == {1}
     assert json.loads((out / "sweep.json").read_text())["warm_start"] == [str(copied_run.out)]
@@ -99,8 +96,7 @@ def test_a_resumed_run_is_told_the_same_though_the_earlier_one_is_gone(
 def test_a_search_that_does_not_go_by_results_is_refused(
     file: Path, finished_run: FinishedRun
 ) -> None:
-    done = run_main(file, "--search", "random", *COMMON, "--warm-start", finished_run.out)
-    assert done.returncode == 2
+    done = run_main(file, "--search", "random", *COMMON, "--warm-start", finished_run.out, code=2)
     assert "asks for the same whatever was measured before" in done.stderr
     assert not Path("runs").exists()
 
@@ -120,9 +116,8 @@ def test_a_run_that_is_not_comparable_is_refused_before_anything_starts(
 ) -> None:
     fields, text = OTHER[what]
     run, out = changed(finished_run.out, tmp_path, **fields), tmp_path / "out"
-    done = run_main(file, "--out", out, *COMMON, "--warm-start", run)
+    done = run_main(file, "--out", out, *COMMON, "--warm-start", run, code=2)
 
-    assert done.returncode == 2
     assert f"error: --warm-start {run}: {text}" in done.stderr
     assert "Traceback" not in done.stderr
     assert not out.exists()
@@ -130,9 +125,10 @@ def test_a_run_that_is_not_comparable_is_refused_before_anything_starts(
 
 def test_all_that_is_wrong_is_said_at_once(finished_run: FinishedRun, tmp_path: Path) -> None:
     elsewhere = write_sweep(tmp_path, "step_ms=choice(7.0, 8.0)", search="Optuna(2)")
-    done = run_main(elsewhere, "--plan", "--warm-start", finished_run.out, tmp_path / "nothing")
+    done = run_main(
+        elsewhere, "--plan", "--warm-start", finished_run.out, tmp_path / "nothing", code=2
+    )
 
-    assert done.returncode == 2
     assert "none of its configs lies in the sweep's space" in done.stderr
     assert f"{tmp_path / 'nothing'}: is not a run directory (no such folder)" in done.stderr
 
@@ -151,9 +147,8 @@ def test_a_figure_counted_by_something_else_is_no_objective_to_compare(
     asked = f'    objectives=[minimize("{objective}"), maximize("val_acc")],\n    {field},'
     content = file.read_text().replace("    cores_per_trial=1,", f"    cores_per_trial=1,\n{asked}")
     file.write_text(content.replace("choice, maximize", "choice, maximize, minimize"))
-    done = run_main(file, "--plan", "--warm-start", finished_run.out)
+    done = run_main(file, "--plan", "--warm-start", finished_run.out, code=2)
 
-    assert done.returncode == 2
     assert text in done.stderr
 
 

@@ -14,12 +14,13 @@ from tests import zygote
 from tests.forking import PAGE, Finished, no_page
 
 
-def run_main(*arguments: str | Path, page: bool = False) -> Finished:
+def run_main(*arguments: str | Path, page: bool = False, code: int | None = 0) -> Finished:
     """Run ``python -m orchestrator ARGS`` to its end; the current folder is the test's.
 
     Args:
         arguments: The arguments.
         page: True where a sweep writes its page, which takes longer than its trials.
+        code: The exit code that it has to have; None: any.
     """
     zygote.start()
     stdout, stderr = io.StringIO(), io.StringIO()
@@ -31,10 +32,11 @@ def run_main(*arguments: str | Path, page: bool = False) -> Finished:
         patch(zygote.PLACE, zygote.Forked),
     ):
         try:
-            code = main([str(argument) for argument in arguments])
+            found = main([str(argument) for argument in arguments])
         except SystemExit as end:
-            code = int(end.code or 0)
-    return Finished(returncode=code, stdout=stdout.getvalue(), stderr=stderr.getvalue())
+            found = int(end.code or 0)
+    done = Finished(returncode=found, stdout=stdout.getvalue(), stderr=stderr.getvalue())
+    return done.checked(code)
 
 
 @contextmanager

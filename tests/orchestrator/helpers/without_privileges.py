@@ -31,5 +31,5 @@ if __name__ == "__main__":
         os.execv(sys.executable, [sys.executable, "-m", __spec__.name, "--dropped"])
     from tests.orchestrator.helpers.in_process import run_main
 
-    finished = [asdict(run_main(*arguments)) for arguments in json.load(sys.stdin)]
+    finished = [asdict(run_main(*arguments, code=None)) for arguments in json.load(sys.stdin)]
     json.dump(finished, sys.stdout)

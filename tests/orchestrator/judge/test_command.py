@@ -43,7 +43,6 @@ def test_two_revisions(run_cli: RunCli, tmp_path: Path) -> None:
 
     done = run_cli("judge", "HEAD~1", "HEAD", "sweep.py", "--json", "--pairs", "3", timeout_s=280)
 
-    assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert (told["verdict"], told["accuracy"], told["keep"]) == ("faster", "same", True)
     assert told["ratio"] == pytest.approx(1009 / 100)
@@ -73,9 +72,8 @@ def test_two_configs_or_commands(
     (tmp_path / "sweep.py").write_text(SWEEP)
     (tmp_path / "train.sh").write_text(TRAIN)
 
-    done = run_cli("judge", *arguments, "--pairs", "2", timeout_s=280)
+    done = run_cli("judge", *arguments, "--pairs", "2", timeout_s=280, code=3)
 
-    assert done.returncode == 3, done.stderr
     assert done.stdout.startswith(sentence)
 
 
@@ -95,7 +93,6 @@ def test_what_cannot_run_is_one_message(
     (tmp_path / "sweep.py").write_text(SWEEP)
     commit(tmp_path, "old")
 
-    done = run_main("judge", *arguments)
+    done = run_main("judge", *arguments, code=2)
 
-    assert done.returncode == 2
     assert message in done.stderr

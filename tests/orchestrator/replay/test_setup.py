@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -28,10 +29,10 @@ def replayed(
     *more: str | Path,
     out: str = "replay",
     file: Path | None = None,
-    page: bool = False,
+    **options: Any,  # noqa: ANN401 - of run_main
 ) -> Finished:
-    options = ("--executor", "replay", "--set", f"replay.table={run.out}", "--out", out)
-    return run_main(file or run.file, *options, *more, page=page)
+    words = ("--executor", "replay", "--set", f"replay.table={run.out}", "--out", out)
+    return run_main(file or run.file, *words, *more, **options)
 
 
 def decisions(run_dir: Path) -> list[tuple[str, ...]]:
@@ -51,8 +52,7 @@ def core_s(run_dir: Path) -> float:
 
 
 def test_a_sweep_on_its_own_runs_takes_the_same_decisions(finished_run: FinishedRun) -> None:
-    done = replayed(finished_run)
-    assert done.returncode == 0, done.stderr
+    replayed(finished_run)
     asked = [one for one in decisions(finished_run.out) if one[0] == "asked"]
     assert [one for one in decisions(Path("replay")) if one[0] == "asked"] == asked
     assert sorted(decisions(Path("replay"))) == sorted(decisions(finished_run.out))
@@ -67,7 +67,7 @@ def test_a_sweep_on_its_own_runs_takes_the_same_decisions(finished_run: Finished
 def test_the_same_command_writes_the_same_journal(finished_run: FinishedRun) -> None:
     journals = []
     for name in ("one", "two"):
-        assert replayed(finished_run, "--set", "replay.cores=3").returncode == 0
+        replayed(finished_run, "--set", "replay.cores=3")
         journals.append(Path("replay").rename(name).joinpath("journal.jsonl").read_bytes())
     assert journals[0] == journals[1]
 
@@ -87,11 +87,11 @@ def test_summary_report_and_record_say_that_it_is_a_replay(finished_run: Finishe
 
 def test_a_replay_is_neither_resumed_nor_a_table(finished_run: FinishedRun) -> None:
     replayed(finished_run)
-    again = run_main("--resume", "replay")
-    assert again.returncode == 2
+    again = run_main("--resume", "replay", code=2)
     assert "is a replay, which cannot be resumed" in again.stderr
-    nested = run_main(finished_run.file, "--executor", "replay", "--set", "replay.table=replay")
-    assert nested.returncode == 2
+    nested = run_main(
+        finished_run.file, "--executor", "replay", "--set", "replay.table=replay", code=2
+    )
     assert "is itself a replay" in nested.stderr
 
 
@@ -108,8 +108,7 @@ def test_what_cannot_be_replayed_is_one_message(
     finished_run: FinishedRun, options: list[str], message: str
 ) -> None:
     typed = [word.replace("RUN", str(finished_run.out)) for word in options]
-    done = run_main(finished_run.file, "--executor", "replay", "--out", "replay", *typed)
-    assert done.returncode == 2
+    done = run_main(finished_run.file, "--executor", "replay", "--out", "replay", *typed, code=2)
     assert message in done.stderr
     assert done.stderr.count("error: ") == 1
     assert "Traceback" not in done.stderr
@@ -122,11 +121,10 @@ def test_repeats_that_run_out_on_the_way_are_an_error_or_drawn_again(
     file = write_sweep(
         tmp_path, "step_ms=choice(12.0, 4.0)", confirm=3, baseline=12.0, max_repeats=1
     )
-    refused = replayed(finished_run, file=file)
-    assert refused.returncode == 1
+    refused = replayed(finished_run, file=file, code=1)
     assert "replay.reuse_repeats=true" in refused.stderr
     reused = ("--set", "replay.reuse_repeats=true")
-    assert replayed(finished_run, *reused, out="again", file=file).returncode == 0
+    replayed(finished_run, *reused, out="again", file=file)
 
 
 def test_an_objective_that_no_run_has_is_refused(finished_run: FinishedRun, tmp_path: Path) -> None:
@@ -136,8 +134,7 @@ def test_an_objective_that_no_run_has_is_refused(finished_run: FinishedRun, tmp_
         "    cores_per_trial=1,", f"    cores_per_trial=1, {objectives}"
     )
     file.write_text(text.replace("choice, maximize", "choice, maximize, minimize"))
-    done = replayed(finished_run, file=file)
-    assert done.returncode == 2
+    done = replayed(finished_run, file=file, code=2)
     assert "no run of it has the objective peak_gpu_gib" in done.stderr
 
 
@@ -145,7 +142,6 @@ def test_the_plan_is_of_the_simulated_machine_and_the_recorded_times(
     finished_run: FinishedRun,
 ) -> None:
     done = replayed(finished_run, "--plan", "--set", "replay.cores=8", "replay.nodes=2")
-    assert done.returncode == 0, done.stderr
     assert "2 nodes of 8 cores" in done.stdout
     assert "earlier trial" in done.stdout
     assert not Path("replay").exists()

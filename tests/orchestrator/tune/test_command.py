@@ -47,9 +47,9 @@ if __name__ == "__main__":
 """
 
 
-def tune(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def tune(folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     return python(
-        "-m", "orchestrator", "tune", *words, cwd=folder, check=False, env=environment_with()
+        "-m", "orchestrator", "tune", *words, cwd=folder, code=code, env=environment_with()
     )
 
 
@@ -61,7 +61,6 @@ def test_workers_are_found_confirmed_and_written_into_script(tmp_path: Path, sam
 
     done = tune(tmp_path, "--seconds=20", "--apply", "--json=o.json", "train.py", samples)
 
-    assert done.returncode == 0, done.stderr
     assert "train.py:17: the training loop's loader" in done.stdout
     assert "batches and losses are the same, bit by bit" in done.stdout
     about = json.loads((tmp_path / "o.json").read_text())
@@ -76,15 +75,14 @@ def test_workers_are_found_confirmed_and_written_into_script(tmp_path: Path, sam
 def test_script_that_does_not_fit_is_one_message(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("raise ValueError('mine')")
 
-    done = tune(tmp_path, "--seconds=10", "train.py", "99")
+    done = tune(tmp_path, "--seconds=10", "train.py", "99", code=2)
 
-    assert done.returncode == 2, done.stdout
     assert "ValueError: mine" in done.stderr
     assert "orchestrator" not in done.stderr.partition("its last lines")[0].partition("\n")[2]
 
 
 def test_a_script_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    done = tune(tmp_path, "nothing.py")
+    done = tune(tmp_path, "nothing.py", code=2)
 
-    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stdout == ""
     assert "nothing.py" in done.stderr

@@ -65,7 +65,7 @@ def probed(run_cli: RunCli, tmp_path: Path) -> Probed:
             until_s=time.monotonic() + 250, slice_s=0.01, num_cores=1, batch_sizes=sizes,
         )  # fmt: skip
         (tmp_path / "task").write_bytes(pickle.dumps(work))
-        run_cli("task", "train.py", module="orchestrator.tune.probe")
+        run_cli("task", "train.py", module="orchestrator.tune.probe", code=None)
         found = pickle.loads((tmp_path / "task").read_bytes())
         assert isinstance(found, Work)
         return found

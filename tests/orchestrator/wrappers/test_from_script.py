@@ -164,7 +164,6 @@ def test_a_sweep_of_a_shell_script(run_cli: RunCli, tmp_path: Path) -> None:
     arguments = ("--isolation", "shared", "--executor", "inline", "--no-mlflow")
     done = run_cli("sweep.py", "--out", "run", *arguments)
 
-    assert done.returncode == 0, done.stderr
     trials = pd.read_parquet(tmp_path / "run" / "trials.parquet")
     assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
     assert set(trials["metrics.epochs"]) == {4}

@@ -64,7 +64,6 @@ def test_bad_trials_have_rows_and_what_would_fail_again_is_not_tried_again(
     (tmp_path / "bad.py").write_text(SWEEP)
     words = ("--executor", "inline", "--no-mlflow")
     done = run_cli("bad.py", "--out", run_dir, *words, page=True)
-    assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stdout + done.stderr
 
     trials = pd.read_parquet(run_dir / "trials.parquet").set_index("params.which").sort_index()

@@ -11,7 +11,6 @@ import pytest
 
 from orchestrator.trial import Budget
 from tests.conftest import ROOT
-from tests.forking import Finished
 from tests.orchestrator.driver.plans import earlier_run
 from tests.orchestrator.driver.speed_sweeps import journal_text, trials_of, write_sweep
 from tests.orchestrator.helpers.in_process import run_main
@@ -26,12 +25,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def done(*arguments: str | Path) -> Finished:
-    finished = run_main(*arguments)
-    assert finished.returncode == 0, finished.stderr
-    return finished
-
-
 def states(run_dir: Path) -> Counter[str]:
     return Counter(trials_of(run_dir)["state"])
 
@@ -42,7 +35,7 @@ def begun(folder: Path) -> Path:
     file = write_sweep(folder, epochs=5)
     out = folder / "run"
     tiny = ("--core-hours", f"{0.3 / 3600:.3g}")
-    finished = done(file, "--out", out, *COMMON, *tiny)
+    finished = run_main(file, "--out", out, *COMMON, *tiny)
     assert re.search(r"core-hours ended the search: [23] configs not tried", finished.stdout)
     return out
 
@@ -57,15 +50,14 @@ def test_a_budget_cuts_the_search_says_so_and_a_larger_one_goes_on(begun: Path) 
     assert "core-hours ended the search: " in again.stdout, "the same once more"
     assert states(begun) == cut
 
-    refused = run_main("--resume", begun, "--trials", "9")
-    assert refused.returncode == 2
+    refused = run_main("--resume", begun, "--trials", "9", code=2)
     assert "there is nothing to extend it to" in refused.stderr, "a grid has all configs"
 
-    planned = done("--resume", begun, "--core-hours", "1000", "--plan").stdout
+    planned = run_main("--resume", begun, "--core-hours", "1000", "--plan").stdout
     assert re.search(r"\ndone +[12] trials?: ", planned)
     assert re.search(r"\nspent +.* core-hours", planned)
 
-    finished = done("--resume", begun, "--core-hours", "1000")
+    finished = run_main("--resume", begun, "--core-hours", "1000")
     assert states(begun) == {"completed": 4}
     assert "ended the search" not in finished.stdout
     assert json.loads((begun / "sweep.json").read_text())["cuts"] == []
@@ -74,7 +66,7 @@ def test_a_budget_cuts_the_search_says_so_and_a_larger_one_goes_on(begun: Path) 
 def test_a_search_with_another_budget_is_extended(folder: Path) -> None:
     file, out = write_sweep(folder, search="Random(2)", confirm=1), folder / "run"
     options = ("--epochs", "1", "--steps", "7", "--set", "rigor.confirm=0")
-    done(file, "--out", out, *COMMON, *options)
+    run_main(file, "--out", out, *COMMON, *options)
     record = json.loads((out / "sweep.json").read_text())
     assert (record["budget"]["epochs"], record["budget"]["steps"], record["confirm"]) == (1, 7, 0)
     first = trials_of(out)
@@ -84,21 +76,21 @@ def test_a_search_with_another_budget_is_extended(folder: Path) -> None:
         (("--trials", "1"), "the run was asked for 2 configs\n  allowed: 2 or more"),
         (("--trials", "4", "--seed", "5"), "seed: 0 then, 5 now"),
     ):
-        refused = run_main("--resume", out, *arguments)
-        assert (refused.returncode, refused.stdout) == (2, ""), arguments
+        refused = run_main("--resume", out, *arguments, code=2)
+        assert refused.stdout == ""
         assert message in refused.stderr
 
-    planned = done("--resume", out, "--trials", "4", "--plan").stdout
+    planned = run_main("--resume", out, "--trials", "4", "--plan").stdout
     assert "4 trials: 4 configs" in planned
 
-    done("--resume", out, "--trials", "4")
+    run_main("--resume", out, "--trials", "4")
     second = trials_of(out)
     assert len(second[second["stage"] == "train"]) == 4
     assert set(first["trial_id"]) < set(second["trial_id"])
     assert json.loads((out / "sweep.json").read_text())["search"] == "Random(trials=4)"
 
     before = journal_text(out).count('"finished"')
-    done("--resume", out)
+    run_main("--resume", out)
     assert journal_text(out).count('"finished"') == before, "all of it is replayed"
 
 
@@ -110,14 +102,14 @@ def test_a_budget_below_the_least_of_the_plan_is_refused(folder: Path, plan: tup
         folder / "runs" / "speed" / "a", [4.0, 2.0], budget=Budget(epochs=2), cores_per_trial=1,
         data="", fixed={**fixed, "holds_mib": 0},
     )  # fmt: skip
-    refused = run_main(file, "--out", "run", *COMMON, "--core-hours", "0.005", *plan)
-    assert (refused.returncode, refused.stdout) == (2, "")
+    refused = run_main(file, "--out", "run", *COMMON, "--core-hours", "0.005", *plan, code=2)
+    assert refused.stdout == ""
     assert refused.stderr == (
         "error: the budget of 0.005 core-hours is below the least of this plan: "
         "21 s, 0.0058 core-hours for two configs and the confirm stage up to its first analysis, "
         "7 trials\n"
         "  allowed: more than that or --set rigor.confirm=0; --plan shows the plan\n"
     )
-    planned = done(file, *COMMON, "--core-hours", "0.006", "--plan").stdout
+    planned = run_main(file, *COMMON, "--core-hours", "0.006", "--plan").stdout
     assert "budget      the budget of 0.006 core-hours: no trial starts that it has no" in planned
     assert "ends the search before its last config: the plan takes more" in planned

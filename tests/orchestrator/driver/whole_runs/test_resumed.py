@@ -37,9 +37,8 @@ def test_a_killed_driver_loses_nothing_and_resume_runs_what_is_missing(
     driver.wait()
     before = finished_counts(out)
 
-    done = run_cli("--resume", out)
+    run_cli("--resume", out)
 
-    assert done.returncode == 0, done.stderr
     after = finished_counts(out)
     assert set(after.values()) == {1}, "no trial is finished twice"
     assert set(before) <= set(after)
@@ -58,9 +57,8 @@ def test_a_resumption_that_is_refused_leaves_the_run_as_it_was(copied_run: Finis
     journal.write_text(journal.read_text().replace('"step_ms":4.0', '"step_ms":0.5'))
     before = contents(copied_run.out)
 
-    refused = run_main("--resume", copied_run.out)
+    refused = run_main("--resume", copied_run.out, code=2)
 
-    assert refused.returncode == 2
     assert "the search no longer asks for what it asked for" in refused.stderr
     assert contents(copied_run.out) == before
 
@@ -75,9 +73,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_a_second_driver_is_refused(copied_run: FinishedRun) -> None:
     running = RunDirectory(copied_run.out)
-    second = run_main("--resume", copied_run.out)
+    second = run_main("--resume", copied_run.out, code=2)
     running.release()
-    assert second.returncode == 2
     assert f"another driver (process {os.getpid()})" in second.stderr
 
 
@@ -94,7 +91,6 @@ def test_changed_source_and_data_are_noted_and_nothing_is_run_again(
 
     resumed = run_main("--resume", copied_run.out)
 
-    assert resumed.returncode == 0, resumed.stderr
     assert "the trainable's source has changed" in resumed.stdout
     assert "the data has changed" in resumed.stdout
     assert finished_counts(copied_run.out) == before
@@ -116,9 +112,8 @@ def test_a_run_is_resumed_from_another_folder(
     assert command[1:] == ["-m", "orchestrator", file.name, "--resume", "my run"]
     assert shutil.which(command[0]) == sys.executable
 
-    done = run_cli("--resume", out, cwd=elsewhere)
+    run_cli("--resume", out, cwd=elsewhere)
 
-    assert done.returncode == 0, done.stderr
     assert list(trials_of(out)["state"]) == ["completed"] * 4
     assert list(elsewhere.iterdir()) == [], "MLflow's file is where it was"
     uri = f"sqlite:///{tmp_path}/runs/mlflow.db"
@@ -139,9 +134,8 @@ def test_repeats_and_confirm_runs_that_were_added_resume_where_they_were(
     driver.send_signal(signal.SIGKILL)
     driver.wait()
 
-    done = run_cli("--resume", out, *common)
+    run_cli("--resume", out, *common)
 
-    assert done.returncode == 0, done.stderr
     assert set(finished_counts(out).values()) == {1}
     trials = trials_of(out)
     confirmed = trials[trials["stage"] == "confirm"]
@@ -163,15 +157,14 @@ def test_a_full_disk_ends_a_sweep_that_can_be_resumed(run_cli: RunCli, tmp_path:
         out,
         *common,
         module="tests.orchestrator.helpers.on_a_full_disk",
+        code=1,
     )
 
-    assert done.returncode == 1, done.stderr
     said = f"error: [Errno 27] File too large: '{out / 'journal.jsonl'}'\nto resume: "
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     before = finished_counts(out)
     assert 1 <= len(before) < 3
-    again = run_cli("--resume", out, *common)
-    assert again.returncode == 0, again.stderr
+    run_cli("--resume", out, *common)
     assert set(finished_counts(out).values()) == {1}
     assert list(trials_of(out)["state"]) == ["completed"] * 3

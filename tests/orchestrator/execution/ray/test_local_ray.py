@@ -103,8 +103,7 @@ def test_command_line_names_an_address_without_a_cluster(run_cli: RunCli, tmp_pa
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{probe.getsockname()[1]}"
-    done = run_cli(WORKLOAD, "--address", address, "--no-mlflow", "--out", tmp_path / "run")
-    assert done.returncode == 2
+    done = run_cli(WORKLOAD, "--address", address, "--no-mlflow", "--out", tmp_path / "run", code=2)
     assert f"--address {address}: no Ray cluster answers there: Connection refused" in done.stderr
     assert "Traceback" not in done.stderr
 

@@ -65,9 +65,8 @@ def test_runs_unchanged(run_cli: RunCli, tmp_path: Path, kind: str) -> None:
     (tmp_path / "existing.py").write_text(SWEEP)
 
     arguments = ("--isolation", "shared", "--no-mlflow", "--executor", kind)
-    done = run_cli("existing.py", "--out", "run", *arguments)
+    run_cli("existing.py", "--out", "run", *arguments)
 
-    assert done.returncode == 0, done.stderr
     trials = pd.read_parquet(tmp_path / "run" / "trials.parquet")
     assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
     assert len(trials) == 3, "the baseline and two draws"
@@ -93,9 +92,8 @@ def test_a_sweep_with_what_no_knob_can_be_runs(run_cli: RunCli, tmp_path: Path) 
     (tmp_path / "odd.py").write_text(ODD)
 
     arguments = ("--isolation", "shared", "--executor", "inline", "--trials", "6")
-    done = run_cli("odd.py", "--out", "run", *arguments)
+    run_cli("odd.py", "--out", "run", *arguments)
 
-    assert done.returncode == 0, done.stderr
     trials = pd.read_parquet(tmp_path / "run" / "trials.parquet")
     assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
     assert set(trials["params.model/layers"]) <= {"[8]", "[8, 8]", "None"}
