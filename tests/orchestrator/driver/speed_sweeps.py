@@ -107,6 +107,14 @@ def wait_for_finished(count: int, run_dir: Path, driver: subprocess.Popen[str]) 
     wait_for(lambda: len(finished_counts(run_dir)) >= count, driver)
 
 
+def ended(driver: subprocess.Popen[str], code: int, within_s: float = 60.0) -> tuple[str, str]:
+    """Wait for the end of a driver; return what it wrote: no traceback."""
+    stdout, stderr = driver.communicate(timeout=within_s)
+    assert driver.returncode == code, stderr
+    assert "Traceback" not in stdout + stderr
+    return stdout, stderr
+
+
 def is_last_line(words: str, *streams: str) -> bool:
     """Return True if the last line of one of the streams has ``words`` in it."""
     return any(words in line for text in streams for line in text.strip().splitlines()[-1:])

@@ -12,6 +12,7 @@ import pytest
 
 from tests.conftest import RunCli, StartCli
 from tests.orchestrator.driver.speed_sweeps import (
+    ended,
     finished_counts,
     is_last_line,
     journal_text,
@@ -62,12 +63,10 @@ def test_a_run_whose_ray_dies_ends_and_is_resumed(
         below = psutil.Process(driver.pid).children(recursive=True)
         victims_of(driver.pid, kind)[0].kill()
         killed_at = time.time()
-        stdout, stderr = driver.communicate(timeout=200)
+        stdout, stderr = ended(driver, 1, within_s=200)
 
-        assert driver.returncode == 1, stderr
         name = {"GCS": "gcs_server"}.get(kind, kind)
         assert f"error: Ray's {name} has died" in stderr
-        assert "Traceback" not in stdout + stderr
         assert is_last_line(f"--resume {out}", stdout)
         events = lines_of(out / "journal.jsonl")
         assert (events[-1]["event"], events[-1]["exit_code"]) == ("ended", 1)
@@ -94,10 +93,8 @@ def test_a_trial_whose_supervisor_dies_is_tried_again(start_cli: StartCli, tmp_p
     for process in victims_of(driver.pid, "supervisor"):  # Tune keeps one that has no trial yet
         process.kill()
     wait_for_starts(num_starts(out) + 1, out, driver)
-    stdout, stderr = driver.communicate(timeout=200)
+    stdout, stderr = ended(driver, 0, within_s=200)
 
-    assert driver.returncode == 0, stderr
-    assert "Traceback" not in stdout + stderr
     assert "is tried again, since it failed: the trial's supervisor on " in stdout, stdout
     assert "MLflow:" in stdout, "it has all of the run"
     trials = trials_of(out)

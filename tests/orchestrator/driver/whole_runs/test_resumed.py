@@ -17,6 +17,7 @@ from tests.conftest import ROOT, RunCli, StartCli
 from tests.orchestrator.conftest import FinishedRun
 from tests.orchestrator.driver.speed_sweeps import (
     children_in_mlflow,
+    ended,
     finished_counts,
     trials_of,
     wait_for_finished,
@@ -106,8 +107,7 @@ def test_a_run_is_resumed_from_another_folder(
     out = tmp_path / "my run"
     wait_for_finished(1, out, driver)
     driver.send_signal(signal.SIGINT)
-    stdout, stderr = driver.communicate(timeout=60)
-    assert driver.returncode == 130, stderr
+    stdout, _ = ended(driver, 130)
     command = shlex.split(stdout.strip().splitlines()[-1].removeprefix("to resume: "))
     assert command[1:] == ["-m", "orchestrator", file.name, "--resume", "my run"]
     assert shutil.which(command[0]) == sys.executable
