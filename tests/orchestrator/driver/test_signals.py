@@ -145,7 +145,7 @@ def test_a_signal_ends_a_sweep_which_says_how_to_resume(
                 for each in JOB_SIGNALS:  # they leave all of them to the driver
                     process.send_signal(each)
         first.send_signal(number)
-    stdout, stderr = ended(driver, 128 + number)
+    stdout, _ = ended(driver, 128 + number)
 
     assert ("MLflow:      " in stdout) == (options is RAY_AND_MLFLOW)
     assert f"--resume {out}" in stdout.strip().splitlines()[-1]

@@ -93,7 +93,7 @@ def test_a_trial_whose_supervisor_dies_is_tried_again(start_cli: StartCli, tmp_p
     for process in victims_of(driver.pid, "supervisor"):  # Tune keeps one that has no trial yet
         process.kill()
     wait_for_starts(num_starts(out) + 1, out, driver)
-    stdout, stderr = ended(driver, 0, within_s=200)
+    stdout, _ = ended(driver, 0, within_s=200)
 
     assert "is tried again, since it failed: the trial's supervisor on " in stdout, stdout
     assert "MLflow:" in stdout, "it has all of the run"
