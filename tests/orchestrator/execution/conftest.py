@@ -14,7 +14,7 @@ from orchestrator import Isolation, Machine
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.kernel.events import Started
-from orchestrator.kernel.executor import Executor, Launch, Source
+from orchestrator.kernel.executor import Executor, Launch
 from orchestrator.kernel.search import Pause
 from orchestrator.trial import Report, Trial, TrialResult
 from tests import zygote
@@ -90,30 +90,12 @@ class Recorder:
 LaunchOf = Callable[..., Launch]
 
 
-def make_launch(
-    folder: Path,
-    name: str,
-    *,
-    epochs: int = 2,
-    time_limit_s: float | None = None,
-    retries: int = 0,
-    isolation: Isolation = Isolation.LEASED,
-    num_cores: int = 1,
-    **values: Any,  # noqa: ANN401 - knobs of the workload
-) -> Launch:
+def make_launch(folder: Path, name: str, **values: Any) -> Launch:  # noqa: ANN401 - any
     """Make a launch of ``workload.py`` that leaves its files below ``folder``."""
-    config = Config(**values)
-    launch = supervised.launch_of(
-        folder, name, epochs=epochs, time_limit_s=time_limit_s, retries=retries,
-        isolation=isolation, num_cores=num_cores,
-        demand=demand(config, Machine(nodes=())),
-    )  # fmt: skip
-    return replace(
-        launch,
-        trial=replace(launch.trial, config=dict(config.__dict__)),
-        needs=replace(launch.needs, source=Source(file=str(WORKLOAD))),
-        preload=("torch",),
-    )
+    usual = {"epochs": 2, "time_limit_s": None, "isolation": Isolation.LEASED}
+    usual |= {"file": WORKLOAD, "config": Config(), "preload": ("torch",)}
+    launch = supervised.launch_of(folder, name, **{**usual, **values})
+    return replace(launch, demand=demand(Config(**launch.trial.config), Machine(nodes=())))
 
 
 @pytest.fixture

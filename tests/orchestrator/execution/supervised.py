@@ -20,12 +20,14 @@ from orchestrator.execution.supervision.attempt_monitor import Progress
 from orchestrator.execution.supervision.supervisor import Event, Supervisor
 from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import Launch, Needs, Rank, SliceEnd, Source, Update
+from orchestrator.space.configs import values_of
 from orchestrator.trial import Budget, Stage, Trial, TrialResult
 from tests.helping import awaited
 from tests.orchestrator.execution.greedy import Config
 from tests.zygote import STARTED
 
 FILE = Path(__file__).with_name("greedy.py")
+DEFAULT = Config()
 PRELOAD = ("torch", "torch.utils.data")
 
 
@@ -39,10 +41,23 @@ class Course:
     notes: list[str] = field(default_factory=list)
 
 
-def launch_of(folder: Path, name: str = "trial", **values: Any) -> Launch:  # noqa: ANN401
-    """Make a launch of ``greedy``; a keyword that is no field of :class:`Launch` is a knob."""
+def launch_of(
+    folder: Path,
+    name: str = "trial",
+    *,
+    file: Path = FILE,
+    config: object = DEFAULT,
+    epochs: int = 1,
+    **values: Any,  # noqa: ANN401 - of any type
+) -> Launch:
+    """Make a launch of ``greedy``, or of another file with another config.
+
+    A keyword that is no field of :class:`Launch` is a knob.
+    """
     settings: dict[str, Any] = {
         "demand": Demand(),
+        "preload": PRELOAD,
+        "ceilings_from_s": None,
         "num_cores": 1,
         "isolation": Isolation.SHARED,
         "interleaved": False,
@@ -50,22 +65,21 @@ def launch_of(folder: Path, name: str = "trial", **values: Any) -> Launch:  # no
         "retries": 0,
         "memory_gib": None,
     }
-    knobs = {key: value for key, value in values.items() if key not in {*settings, "epochs"}}
+    knobs = {key: value for key, value in values.items() if key not in settings}
     return Launch(
         trial=Trial(
             id=name,
             stage=Stage.TRAIN,
-            config=dict(Config(**knobs).__dict__),
-            budget=Budget(epochs=values.get("epochs", 1)),
+            config=values_of(type(config)(**{**values_of(config), **knobs})),
+            budget=Budget(epochs=epochs),
             seed=0,
         ),
         needs=Needs(
-            source=Source(file=str(FILE)),
+            source=Source(file=str(file)),
             data="",
             folders=DataFolders(root=folder, cache=folder),
             fingerprint="",
         ),
-        preload=PRELOAD,
         scratch=folder / "scratch",
         **{key: values.get(key, default) for key, default in settings.items()},
     )

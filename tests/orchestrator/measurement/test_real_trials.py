@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from orchestrator import DataFolders, Demand, Isolation, Machine
+from orchestrator import Isolation, Machine
 from orchestrator.execution.inline import InlineExecutor
 from orchestrator.execution.process.fork_servers import ForkServers
-from orchestrator.kernel.executor import Launch, Needs, Source
-from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
+from orchestrator.trial import TrialResult, TrialState
 from tests.orchestrator.execution.conftest import Recorder
+from tests.orchestrator.execution.supervised import launch_of
 from tests.orchestrator.measurement import planted
 
 PRELOAD = ("torch", "torch._dynamo")
@@ -47,19 +47,10 @@ def train(
 ) -> TrialResult:
     """Train the planted trainable once in a process of its own."""
     config = planted.Config(**values)
-    asked: Demand = planted.demand(config, Machine(nodes=()))
-    launch = Launch(
-        trial=Trial(
-            id="planted", stage=Stage.TRAIN, config=dict(config.__dict__),
-            budget=Budget(epochs=epochs), seed=0,
-        ),
-        needs=Needs(
-            source=Source(file=str(planted.FILE)), data="",
-            folders=DataFolders(root=folder, cache=folder), fingerprint="",
-        ),
-        demand=asked, num_cores=1, isolation=Isolation.LEASED, preload=PRELOAD,
-        scratch=folder / "scratch",
-        ceilings_from_s=0.0 if ceilings else None,
+    launch = launch_of(
+        folder, "planted", file=planted.FILE, config=config, preload=PRELOAD, epochs=epochs,
+        demand=planted.demand(config, Machine(nodes=())), isolation=Isolation.LEASED,
+        time_limit_s=None, ceilings_from_s=0.0 if ceilings else None,
     )  # fmt: skip
     recorder = Recorder([launch])
     executor.run(recorder)

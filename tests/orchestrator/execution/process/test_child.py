@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from orchestrator import DataFolders, Isolation
+from orchestrator import Isolation
 from orchestrator.execution.process.child import limit_threads, take_environment
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.supervision import attempt
-from orchestrator.kernel.executor import Launch, Needs, Rank, Source
+from orchestrator.kernel.executor import Launch, Rank
 from orchestrator.trial import Budget, Stage, TrialState
 from tests.orchestrator.execution.supervised import core_of_this_test, ended, launch_of
 
@@ -21,16 +21,9 @@ from tests.orchestrator.execution.supervised import core_of_this_test, ended, la
 def launch(folder: Path, words: str, **needs: str) -> Launch:
     """A launch of ``counting.py`` on a node where the set holds these words."""
     (folder / "words.txt").write_text(words)
-    made = launch_of(folder)
-    return replace(
-        made,
-        trial=replace(made.trial, config={"step": 1}),
-        needs=Needs(
-            source=Source(file=str(Path(__file__).with_name("counting.py"))),
-            folders=DataFolders(root=folder, cache=folder),
-            **{"data": "", "fingerprint": "", **needs},
-        ),
-    )
+    made = launch_of(folder, file=Path(__file__).with_name("counting.py"))
+    trial = replace(made.trial, config={"step": 1})
+    return replace(made, trial=trial, needs=replace(made.needs, **needs))
 
 
 def test_a_trial_trains_on_the_drivers_data(servers: ForkServers, tmp_path: Path) -> None:
