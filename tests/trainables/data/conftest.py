@@ -45,10 +45,14 @@ def copied(source: Path, target: Path) -> Path:
 
 def edit(path: Path, change: Callable[[list[str]], list[str]]) -> None:
     """Change the lines of a ``.csv.gz``."""
-    lines = gzip.decompress(path.read_bytes()).decode().splitlines()
-    path.write_bytes(
-        gzip.compress("".join(f"{line}\n" for line in change(lines)).encode(), compresslevel=1)
-    )
+    pack(path, *change(gzip.decompress(path.read_bytes()).decode().splitlines()))
+
+
+def pack(path: Path, *lines: str) -> None:
+    """Write lines into a ``.csv.gz``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = "".join(f"{line}\n" for line in lines)
+    path.write_bytes(gzip.compress(text.encode(), compresslevel=1))
 
 
 def replaced(number: int, line: str) -> Callable[[list[str]], list[str]]:

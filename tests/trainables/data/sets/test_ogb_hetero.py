@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gzip
 import json
 import shutil
 from collections.abc import Callable
@@ -11,7 +10,7 @@ import pytest
 
 from orchestrator.data import DataFolders
 from orchestrator.errors import DataError
-from tests.trainables.data.conftest import assert_named, copied, edit, replaced, state
+from tests.trainables.data.conftest import assert_named, copied, edit, pack, replaced, state
 from trainables.data.formats.ogb_loader import quiet_ogb
 from trainables.data.formats.relational_store import RelationalStore
 from trainables.data.sets.ogb_hetero import OGBN_AIFB, OGBN_MAG, OgbHetero
@@ -98,11 +97,6 @@ def library(tmp_path: Path) -> Path:
     meta |= {"split": "random", "num classes": "2"}
     (folder / "meta_dict.json").write_text(json.dumps(meta))
     return folder
-
-
-def pack(path: Path, *lines: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode()))
 
 
 LIBRARY = OgbHetero(name="ogbn-library")

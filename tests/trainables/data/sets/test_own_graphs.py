@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 
@@ -12,17 +11,12 @@ import pytest
 from orchestrator import DataFolders
 from orchestrator.data import find_data
 from orchestrator.errors import DataError
+from tests.trainables.data.conftest import pack
 from tests.trainables.running import context, train_once
 from trainables.data.formats.graph_store import GraphStore
 from trainables.data.sets.ogbn_products import OGBN_PRODUCTS, OGBN_PRODUCTS_EDGES, OgbGraph
 from trainables.graphsage import SageConfig, graphsage
 from trainables.node_embedding import NodeEmbeddingConfig, node_embedding
-
-
-def pack(path: Path, *lines: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = "".join(f"{line}\n" for line in lines)
-    path.write_bytes(gzip.compress(text.encode(), compresslevel=1))
 
 
 @pytest.fixture
