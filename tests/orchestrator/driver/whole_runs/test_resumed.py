@@ -38,7 +38,7 @@ def test_a_killed_driver_loses_nothing_and_resume_runs_what_is_missing(
     driver.wait()
     before = finished_counts(out)
 
-    run_cli("--resume", out)
+    run_cli("--resume", out, "--executor", "inline")
 
     after = finished_counts(out)
     assert set(after.values()) == {1}, "no trial is finished twice"
