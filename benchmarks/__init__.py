@@ -11,7 +11,7 @@ proofs: predicted times and scaling on public numbers of MLPerf
 rounds: how often a confirm stage's intervals are wrong
 loader_tuning: orchestrator tune beside loadtune, on five scripts
 search/: a search's part of a grid's front, and of its cost
-trainables/: speed and accuracy of the trainables beside plain code
+trainables/: speed of the trainables beside plain code
 gpu/: tests and studies that need a GPU
 peers/: programs that a user would write instead
 checkouts: this checkout against an earlier one

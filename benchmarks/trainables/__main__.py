@@ -1,13 +1,12 @@
-"""The trainables beside the plain way to do the same, in the same run: speed and accuracy.
+"""The speed of the trainables beside the plain way to do the same, in the same run.
 
     python -m benchmarks.trainables lenet --data-root DIR
     python -m benchmarks.trainables graphsage
     python -m benchmarks.trainables rgat
-    python -m benchmarks.trainables accuracy --data-root DIR
 
-The arguments of each follow its name (``--help`` lists them). Where speed is compared, both sides
-run in fresh processes with the same cores, threads, allocator and optimizer, in turn. Prints a
-table of ratios; the exit code is 1 where one is missed.
+The arguments of each follow its name (``--help`` lists them). Both sides run in fresh processes
+with the same cores, threads, allocator and optimizer, in turn. Prints a table of ratios; the exit
+code is 1 where one is missed.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-NAMES = ("lenet", "graphsage", "rgat", "accuracy")
+NAMES = ("lenet", "graphsage", "rgat")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -94,7 +94,7 @@ def our_epochs(data: Path, batch_size: int, num_workers: int, epochs: int) -> li
         hidden=HIDDEN,
         eval_every=1000,
     )
-    run, _ = trained(graphsage, config, data, Budget(epochs=epochs), num_cores=bind())
+    run = trained(graphsage, config, data, Budget(epochs=epochs))
     return [epoch.duration_s for epoch in run.recording().epochs]
 
 

@@ -86,7 +86,7 @@ def our_steps(data_path: str, data: Path, batch_size: int) -> list[float]:
         eval_every=2,
     )
     budget = Budget(epochs=1, steps=WARM_UP + TIMED)
-    trained(lenet, config, data, budget, num_cores=bind(), run_of=Marking)
+    trained(lenet, config, data, budget, run_of=Marking)
     return ends_s
 
 

@@ -38,42 +38,33 @@ def trained(
     data: Path,
     budget: Budget,
     *,
-    seed: int = 0,
-    num_cores: int = 1,
     run_of: Callable[[Context, Any], Run] = Run,
-) -> tuple[Run, Mapping[str, float]]:
-    """Train once.
+) -> Run:
+    """Train once, on this process's cores; return the run.
 
     Args:
         trainable: The trainable.
         config: Its config.
         data: Folder of the prepared data.
         budget: Length of the training.
-        seed: Seed of every random choice.
-        num_cores: Threads of torch.
         run_of: Makes the run of its context and channel.
-
-    Returns:
-        The run, and the metrics of its last report.
     """
-    last: dict[str, float] = {}
 
-    class Last:
+    class Unread:
         def report(self, report: Report) -> bool:
-            last.update(report.metrics)
             return False
 
     place = Context(
-        seed=seed,
+        seed=0,
         budget=budget,
-        num_cores=num_cores,
+        num_cores=bind(),
         num_workers=getattr(config, "num_workers", 0),
         evaluate_test=True,
         data=PreparedData(name="", path=data, fingerprint=""),
     )
-    run = run_of(place, Last())
+    run = run_of(place, Unread())
     trainable.train(config, run)
-    return run, last
+    return run
 
 
 def compared(

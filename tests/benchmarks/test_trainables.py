@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import os
-import struct
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from numpy.typing import NDArray
 
-from benchmarks.trainables import accuracy, graphsage, lenet, rgat
+from benchmarks.trainables import graphsage, lenet, rgat
 from benchmarks.trainables.__main__ import NAMES, main
 from orchestrator.data import DataFolders
-from orchestrator.space.configs import replaced
 from tests.conftest import RunCli
 from trainables.data.formats.relational_store import RelationalStore
 from trainables.data.sets.digits import DIGITS
@@ -38,7 +33,6 @@ def test_names_are_listed(asked: list[str], capsys: pytest.CaptureFixture[str]) 
     [
         (["lenet", "--rounds", "x"], "argument --rounds: invalid int value: 'x'"),
         (["lenet", "--data-root", "."], "mnist: there is no folder"),
-        (["accuracy"], "give --data-root, or set SWEEP_TEST_DATA"),
     ],
 )
 def test_a_wrong_request_exits_with_2(
@@ -49,7 +43,6 @@ def test_a_wrong_request_exits_with_2(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("SWEEP_TEST_DATA", raising=False)
     with pytest.raises(SystemExit) as exit_:
         main(words)
     assert exit_.value.code == 2
@@ -126,49 +119,3 @@ def test_graphsage_is_measured_beside_dgl(run_cli: RunCli) -> None:
     assert finished.returncode in (0, 1), finished.stderr  # a ratio may be missed at this size
     assert f"- command: `python -m benchmarks.trainables {words}" in finished.stdout
     assert "| ours to dgl (to reach: 1) |" in finished.stdout
-
-
-# -- accuracy
-
-ONE_OF_EACH = {f"{case.trainable.name} {case.peer}": case for case in accuracy.CASES}
-
-
-def smallest(case: accuracy.Case) -> accuracy.Case:
-    """The case on a small generated set, or images, for one epoch."""
-    name = case.trainable.name
-    if name in ("lenet", "mlp"):
-        return replace(case, epochs=1)
-    few: dict[str, object] = {"epoch_pairs": 4000} if name == "node_embedding" else {}
-    few = {"hidden": 8, "fanouts": (2, 2)} if name == "rgat" else few
-    data = {"graphsage": "products-synthetic@0.001", "rgat": "mag-synthetic@1e-5"}.get(
-        name, "products-synthetic@0.002"
-    )
-    return replace(case, data=data, folder=None, epochs=1, config=replaced(case.config, few))
-
-
-def write_idx(file: Path, array: NDArray[np.uint8]) -> None:
-    """Write bytes as MNIST's files have them."""
-    header = struct.pack(f">HBB{array.ndim}I", 0, 8, array.ndim, *array.shape)
-    file.write_bytes(header + array.tobytes())
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> DataFolders:
-    """A data root with 300 images for training and 100 to test on, as MNIST's files."""
-    root = tmp_path_factory.mktemp("accuracy")
-    raw, rng = root / "mnist/MNIST/raw", np.random.default_rng(0)
-    raw.mkdir(parents=True)
-    for part, count in (("train", 300), ("t10k", 100)):
-        labels = rng.integers(0, 10, count).astype(np.uint8)
-        images = np.zeros((count, 28, 28), np.uint8)
-        images[np.arange(count), 2 * labels + 4] = 200  # a bar, the lower the higher the digit
-        write_idx(raw / f"{part}-images-idx3-ubyte", images)
-        write_idx(raw / f"{part}-labels-idx1-ubyte", labels)
-    return DataFolders(root=root, cache=root / "cache")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", ONE_OF_EACH.values(), ids=ONE_OF_EACH)
-def test_both_sides_are_trained(case: accuracy.Case, folders: DataFolders) -> None:
-    pairs = smallest(case).compared(folders, 1).pairs
-    assert all(0 < figure <= 1 for figure in [*pairs.ours, *pairs.peer])
