@@ -11,6 +11,7 @@ Trainables:
 Parts that several of them share:
 
     settings: knobs of the process, the loader and prefetching
+    graph_knobs: knobs of graphsage and rgat
     images: splits, pixel scales and evaluation of images
     hold_out: validation nodes of a graph, held out or trained on
     classification: accuracy, also balanced, AUC and loss of a classifier's scores

@@ -10,26 +10,25 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Literal, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from orchestrator import Demand, Machine, Phase, Run, Trainable, both, knobs, learning, requires
+from orchestrator import Machine, Phase, Run, Trainable, requires
 from trainables.checkpoints import Progress
 from trainables.classification import OBJECTIVES
-from trainables.compiling import COMPILE_CONSTRAINTS, CompileKnobs, compiled
+from trainables.compiling import COMPILE_CONSTRAINTS, compiled
 from trainables.data.formats.graph_store import GraphStore
 from trainables.data.sets.ogbn_products import OGBN_PRODUCTS
 from trainables.data.sets.products_synthetic import PRODUCTS_SYNTHETIC
 from trainables.graph.adjacency import Adjacency
-from trainables.graph.components import GraphScope, training_nodes
+from trainables.graph.components import training_nodes
 from trainables.graph.drawing import Draw, Ids, LaborDraw, UniformDraw
 from trainables.graph.evaluation import Evaluation
 from trainables.graph.layers import SageLayer, relu_dropout
-from trainables.graph.messages import Aggregator
-from trainables.graph.micro_batches import FetchParts, MicroBatchKnobs
+from trainables.graph.micro_batches import FetchParts
 from trainables.graph.minibatch import (
     FetchMinibatch,
     InputTable,
@@ -40,12 +39,13 @@ from trainables.graph.minibatch import (
 )
 from trainables.graph.on_device.batches import DeviceSampler, SampleMinibatch
 from trainables.graph.places.features import FeatureTable
-from trainables.graph.places.placement import PLACEMENT_CONSTRAINTS, PlacementKnobs
+from trainables.graph.places.placement import PLACEMENT_CONSTRAINTS
 from trainables.graph.randomness import key_of
 from trainables.graph.sampling import NeighbourSampler, relabelling
 from trainables.graph.slots import Slots
 from trainables.graph.whole import WholeGraph
-from trainables.hold_out import HoldOutKnobs, trained_on
+from trainables.graph_knobs import SageConfig
+from trainables.hold_out import trained_on
 from trainables.loading import (
     Arriving,
     Batches,
@@ -59,95 +59,13 @@ from trainables.precision import Precision
 from trainables.settings import (
     LOADER_CONSTRAINTS,
     PROCESS_CONSTRAINTS,
-    BatchKnobs,
-    PrefetchKnobs,
-    ProcessKnobs,
     cores_of_workers,
     demand_of,
     prepare_process,
     streaming_needs_pinned_batches,
 )
 
-# -- knobs
-
-
-@knobs
-class SageConfig(
-    ProcessKnobs,
-    PrefetchKnobs,
-    PlacementKnobs,
-    MicroBatchKnobs,
-    BatchKnobs,
-    HoldOutKnobs,
-    CompileKnobs,
-):
-    """Knobs of GraphSAGE."""
-
-    lr: float = learning(default=3e-3, gt=0, doc="Adam's step size at a batch of 1,000")
-    weight_decay: float = learning(default=0.0, ge=0, doc="L2 penalty, added to the gradient")
-    dropout: float = both(default=0.5, ge=0, lt=1, doc="share of hidden values set to 0")
-    aggregator: Aggregator = both(
-        default="mean", doc="neighbours' mean; mean with the node itself; maximum of a projection"
-    )
-    hidden: int = both(default=64, ge=1, doc="width of the hidden layers")
-    mode: Literal["sampled", "full"] = both(
-        default="sampled", doc="mini-batches of sampled neighbours, or the whole graph each step"
-    )
-    layers: int = both(
-        default=2,
-        ge=1,
-        doc="layers of full mode; sampled mode has one for each fan-out",
-        applies=lambda config: not config.is_sampled(),
-    )
-    fanouts: tuple[int, ...] = both(
-        default=(25, 10),
-        ge=-1,
-        doc="neighbours a node hears from, in DGL's order, input layer first: 25,10 draws 10 for "
-        "each seed and 25 for each of these; -1: all",
-        applies=lambda config: config.is_sampled(),
-    )
-    sampler: Literal["neighbour", "labor"] = both(
-        default="neighbour",
-        doc="each node draws for itself, or nodes share draws and fewer nodes are needed",
-        applies=lambda config: config.is_sampled(),
-    )
-    replace: bool = both(
-        default=True,
-        doc="a neighbour may be drawn more than once",
-        applies=lambda config: config.is_sampled() and config.sampler == "neighbour",
-    )
-    batch_size: int = both(
-        default=1000,
-        ge=1,
-        unit="nodes",
-        doc="seed nodes a step, over all ranks",
-        applies=lambda config: config.is_sampled(),
-    )
-    drop_last: bool = both(
-        default=False,
-        doc="leave out an epoch's last, smaller batch",
-        applies=lambda config: config.is_sampled(),
-    )
-    ranks: int = both(
-        default=1, ge=1, doc="training processes that share each batch's seed nodes (DDP)"
-    )
-    graph_scope: GraphScope = both(
-        default="all", doc="train on all training nodes, or on the largest component's"
-    )
-
-    def is_sampled(self) -> bool:
-        """Return True if batches are sampled."""
-        return self.mode == "sampled"
-
-    def has_loader(self) -> bool:
-        """Return True if batches come through a loader."""
-        return self.is_sampled() and self.sampling == "cpu"
-
-    @property
-    def num_layers(self) -> int:
-        """Layers of the network."""
-        return len(self.fanouts) if self.is_sampled() else self.layers
-
+__all__ = ["GraphSage", "SageConfig", "graphsage"]
 
 # -- network
 
@@ -324,10 +242,6 @@ def _evaluation(config: SageConfig, run: Run, store: GraphStore, table: InputTab
 # -- what it asks of a machine
 
 
-def _demand(config: SageConfig, machine: Machine) -> Demand:
-    return demand_of(config, machine, ranks=config.ranks)
-
-
 def _one_rank_in_full_mode(config: SageConfig, _machine: Machine) -> str | None:
     if config.mode == "full" and config.ranks > 1:
         return f"mode=full has one batch, the whole graph: ranks={config.ranks} cannot share it"
@@ -351,7 +265,7 @@ graphsage = Trainable(
             "sampler=labor needs sampling=cpu: it is DGL's, whose wheels have no GPU",
         ),
     ],
-    demand=_demand,
+    demand=demand_of,
     preload=("torch", "torch._dynamo", "dgl"),
     keeps_checkpoints=True,
     warm=True,

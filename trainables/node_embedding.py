@@ -18,8 +18,6 @@ import torch
 from torch import nn
 
 from orchestrator import (
-    Demand,
-    Machine,
     Phase,
     Run,
     Trainable,
@@ -202,13 +200,6 @@ def _batches(config: NodeEmbeddingConfig, run: Run, split: LinkSplit) -> LoadedB
     return LoadedBatches(fetch, order, config, cores_of_workers(config, run))
 
 
-# -- what it asks of a machine
-
-
-def _demand(config: NodeEmbeddingConfig, machine: Machine) -> Demand:
-    return demand_of(config, machine, ranks=config.ranks)
-
-
 node_embedding = Trainable(
     train,
     NodeEmbeddingConfig,
@@ -234,7 +225,7 @@ node_embedding = Trainable(
             "pin_memory=True needs placement=gpu: with the tables on the CPU batches stay there",
         ),
     ],
-    demand=_demand,
+    demand=demand_of,
     preload=("torch", "torch._dynamo", "scipy.sparse.csgraph"),
     keeps_checkpoints=True,
     warm=True,

@@ -18,21 +18,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from orchestrator import (
-    Demand,
-    Machine,
-    Phase,
-    Run,
-    Trainable,
-    both,
-    knobs,
-    learning,
-    minimize,
-    requires,
-    systems,
-)
+from orchestrator import Phase, Run, Trainable, minimize, requires
 from trainables.classification import OBJECTIVES, classified
-from trainables.compiling import COMPILE_CONSTRAINTS, CompileKnobs, compiled
+from trainables.compiling import COMPILE_CONSTRAINTS, compiled
 from trainables.data.formats.relational_store import UNLABELLED, RelationalStore
 from trainables.data.sets.mag240m import MAG240M
 from trainables.data.sets.mag_synthetic import MAG_SYNTHETIC
@@ -40,14 +28,15 @@ from trainables.data.sets.ogb_hetero import OGBN_AIFB, OGBN_MAG
 from trainables.graph.attention import RelationalAttention
 from trainables.graph.drawing import Ids
 from trainables.graph.layers import Dropout, Norm
-from trainables.graph.on_device.relational_graph import RelationalGraph, RelationalKnobs
+from trainables.graph.on_device.relational_graph import RelationalGraph
 from trainables.graph.places.placement import PLACEMENT_CONSTRAINTS
 from trainables.graph.randomness import key_of
 from trainables.graph.relational import RelationalBlock
 from trainables.graph.relational_batches import RelationalBatch
 from trainables.graph.submission import check_submittable, write_submission
 from trainables.graph.training_state import TrainingState
-from trainables.hold_out import HoldOutKnobs, trained_on
+from trainables.graph_knobs import RgatConfig
+from trainables.hold_out import trained_on
 from trainables.loading import (
     Arriving,
     BatchOrder,
@@ -60,83 +49,14 @@ from trainables.precision import Precision
 from trainables.settings import (
     LOADER_CONSTRAINTS,
     PROCESS_CONSTRAINTS,
-    BatchKnobs,
-    ProcessKnobs,
     demand_of,
     prepare_process,
     streaming_needs_pinned_batches,
 )
 
+__all__ = ["Rgat", "RgatConfig", "rgat"]
+
 Split = Literal["train", "val", "test"]
-
-# -- knobs
-
-
-@knobs
-class RgatConfig(ProcessKnobs, RelationalKnobs, BatchKnobs, HoldOutKnobs, CompileKnobs):
-    """Knobs of RGAT. Defaults are the study's, but for how its batches came to be.
-
-    The study had 4 loader workers in training (``num_workers``) and 2 in validation, page-locked
-    batches (``pin_memory``, which needs a GPU), and read its loss back in every step
-    (``log_every=1``) for a progress bar. A machine of few cores and no GPU is better off without;
-    the baseline of ``sweeps/mag240m_prefetch.py`` has the workers and the read-backs. Its graph
-    has features: ``embedding_init`` has no effect there. An epoch of a set with at most
-    ``batch_size`` training nodes is one step, which a note says: give it smaller batches.
-    """
-
-    lr: float = learning(default=1e-3, gt=0, doc="Adam's step size at a batch of 512")
-    weight_decay: float = learning(default=0.0, ge=0, doc="L2 penalty, added to the gradient")
-    embedding_init: Literal["xavier", "normal"] = learning(
-        default="xavier",
-        doc="first values of the learnable vectors of a graph without features: small and "
-        "uniform, or N(0, 1)",
-    )
-    lr_step: int = learning(
-        default=25,
-        ge=1,
-        unit="epochs",
-        doc="lr falls every so many epochs",
-        applies=lambda config: config.lr_decay < 1,
-    )
-    lr_decay: float = learning(default=0.25, gt=0, le=1, doc="what lr is then multiplied by")
-    dropout: float = both(default=0.5, ge=0, lt=1, doc="share of hidden values set to 0")
-    hidden: int = both(default=1024, ge=1, doc="width of the hidden layers, over all heads")
-    heads: int = both(default=4, ge=1, doc="attention heads of each relation; divides hidden")
-    fanouts: tuple[int, ...] = both(
-        default=(15, 25),
-        ge=-1,
-        doc="neighbours a node hears from, in DGL's order, input layer first; -1: all",
-    )
-    batch_size: int = both(default=512, ge=1, unit="nodes", doc="seed nodes a step, over all ranks")
-    ranks: int = both(
-        default=1,
-        ge=1,
-        doc="training processes that share each batch's seed nodes (DDP); batch norm takes the "
-        "mean of a rank's share",
-    )
-    eval_fanouts: tuple[int, ...] = learning(
-        default=(15, 25),
-        ge=-1,
-        doc="likewise, in validation, which the best model is chosen by; as many layers",
-    )
-    eval_every: int = learning(
-        default=1,
-        ge=1,
-        unit="epochs",
-        doc="evaluate every so many epochs, and after the last: the best model is one of these",
-    )
-    eval_batch_size: int = systems(default=512, ge=1, unit="nodes", doc="likewise, in validation")
-    test_fanouts: tuple[int, ...] = learning(
-        default=(160, 160), ge=-1, doc="likewise, when the best model is tested; as many layers"
-    )
-    test_batch_size: int = systems(
-        default=16, ge=1, unit="nodes", doc="likewise, when the best model is tested"
-    )
-    submission: str = systems(
-        default="",
-        doc="folder for the best model's test predictions on MAG240M, written with --test",
-    )
-
 
 # -- network
 
@@ -336,13 +256,6 @@ def figures_on_test_split(
     return classified("test", scores, labels) if known else {}
 
 
-# -- what it asks of a machine
-
-
-def _demand(config: RgatConfig, machine: Machine) -> Demand:
-    return demand_of(config, machine, ranks=config.ranks)
-
-
 rgat = Trainable(
     train,
     RgatConfig,
@@ -363,7 +276,7 @@ rgat = Trainable(
             "one for each layer",
         ),
     ),
-    demand=_demand,
+    demand=demand_of,
     preload=("torch", "torch._dynamo", "scipy.sparse"),
     keeps_checkpoints=True,
     warm=True,

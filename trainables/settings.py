@@ -184,16 +184,17 @@ def uses_cuda(config: ProcessKnobs, machine: Machine) -> bool:
 
 
 def demand_of(
-    config: ProcessKnobs, machine: Machine, *, ranks: int = 1, gpus_per_rank: int = 1
+    config: ProcessKnobs, machine: Machine, *, ranks: int | None = None, gpus_per_rank: int = 1
 ) -> Demand:
     """Return the demand of a config with these knobs on ``machine``.
 
     Args:
         config: Its loader knobs count too, if it has those.
         machine: Decides whether GPUs are used at all.
-        ranks: Training processes.
+        ranks: Training processes. Default: its ``ranks``, 1 without that knob.
         gpus_per_rank: GPUs of each, where GPUs are used.
     """
+    ranks = ranks or int(getattr(config, "ranks", 1))
     workers = config.num_workers if isinstance(config, LoaderKnobs) else 0
     ahead = config.prefetch_factor if isinstance(config, LoaderKnobs) else 1
     in_hand = int(isinstance(config, PrefetchKnobs) and config.prefetch != "off")

@@ -13,11 +13,12 @@ from orchestrator.space.configs import canonical, values_of
 from orchestrator.system.allocators import find_jemalloc
 from tests.trainables.running import Reports, context
 from trainables.data.sets.digits import DIGITS
-from trainables.graphsage import SageConfig, graphsage
+from trainables.graph_knobs import RgatConfig, SageConfig
+from trainables.graphsage import graphsage
 from trainables.lenet import LeNetConfig, lenet
 from trainables.mlp import mlp
 from trainables.node_embedding import NodeEmbeddingConfig, node_embedding
-from trainables.rgat import RgatConfig, rgat
+from trainables.rgat import rgat
 from trainables.settings import (
     PrefetchKnobs,
     ProcessKnobs,
