@@ -30,7 +30,7 @@ def model_effects(figures: Figures) -> Iterator[dict[str, Any]]:
 
     A number's effect is from the lower to the upper quartile of the values tried.
     """
-    rows = np.flatnonzero(figures.known & ~figures.contaminated & ~figures.composed)
+    rows = np.flatnonzero(figures.known & ~np.any([*figures.marks.values()], axis=0))
     terms = [term for knob in figures.knobs for term in _terms(figures, knob, rows)]
     design = np.column_stack([np.ones(len(rows)), *(column for *_, column in terms)])
     df = len(rows) - (np.linalg.matrix_rank(design) if len(rows) else 0)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.knobs.additive import model_effects
-from orchestrator.analysis.knobs.figures import Figures, Verdict
+from orchestrator.analysis.knobs.figures import MARKS, Figures, Verdict
 from orchestrator.analysis.knobs.of_run import asked_figures
 from orchestrator.analysis.statistics.intervals import CONFIDENCE
 from orchestrator.analysis.statistics.matched_pairs import Rows, holm
@@ -21,7 +21,7 @@ MAX_VALUES: Final = 10
 
 _VALUES: Final = ("reference", "value")
 _CELLS: Final = ("metric", "kind", "effect", "low", "high", "p", "verdict")
-_MORE: Final = ("smallest", "largest", "basis", "composed", "contaminated", "group")
+_MORE: Final = ("smallest", "largest", "basis", *MARKS, "group")
 
 
 def effects(run: RunTables, on: str | None = None) -> pd.DataFrame:

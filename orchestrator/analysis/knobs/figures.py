@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.intervals import Floats
 from orchestrator.analysis.statistics.matched_pairs import (
@@ -24,6 +25,10 @@ from orchestrator.analysis.statistics.matched_pairs import (
 )
 from orchestrator.analysis.wording import MOST_FACTOR_OF_EFFECT, is_share
 from orchestrator.storage.history import cell_text
+
+LOAD: Final = "contaminated"
+MARKS: Final = (COMPOSED, LOAD)
+"""Columns that are True for configs whose figure is less than one measured without other load."""
 
 MOST_POINTS: Final = 0.5
 """A wider interval of a difference of shares is not informative and is not shown."""
@@ -61,8 +66,7 @@ class Figures:
         df: Degrees of freedom of ``variances``.
         runs: A number for the runs of each level, which composed configs share; None if each
             config has its own.
-        composed: True for configs that were not themselves measured.
-        contaminated: True for figures of contaminated runs; False for what was learned.
+        marks: Cells of :data:`MARKS`; other load does not change what was learned.
         is_mixed: True for a figure that is composed of both a speed and a curve: its parts are
             shared in too many ways for an interval.
         kind: The comparison that is made.
@@ -79,8 +83,7 @@ class Figures:
     variances: Floats
     df: Floats
     runs: npt.NDArray[np.int64] | None
-    composed: npt.NDArray[np.bool_]
-    contaminated: npt.NDArray[np.bool_]
+    marks: Mapping[str, npt.NDArray[np.bool_]]
     is_mixed: bool
     kind: Kind
     baseline: Mapping[str, Any]
@@ -173,7 +176,7 @@ class Figures:
         sides = np.column_stack([starts, ends])
         if not len(sides):
             return None
-        is_dirty = self.contaminated[sides].any(axis=1)
+        is_dirty = self.marks[LOAD][sides].any(axis=1)
         sides = sides if is_dirty.all() else sides[~is_dirty]
         if self.runs is not None:
             sides = sides[np.diff(self.runs[sides], axis=1).any(axis=1)]
@@ -184,14 +187,9 @@ class Figures:
         mean = mean_difference(differences, noise_of(self.variances[sides], self.df[sides]))
         if self.is_mixed:
             mean = replace(mean, low=math.nan, high=math.nan, p=math.nan, basis=Basis.UNKNOWN)
-        marks = {"composed": self.composed, "contaminated": self.contaminated}
-        return self.row_of(
-            mean, **{name: bool(where[sides].any()) for name, where in marks.items()}
-        )
+        return self.row_of(mean, [name for name in MARKS if self.marks[name][sides].any()])
 
-    def row_of(
-        self, mean: Mean, *, composed: bool = False, contaminated: bool = False
-    ) -> dict[str, Any]:
+    def row_of(self, mean: Mean, marks: Collection[str] = ()) -> dict[str, Any]:
         """Return a mean difference as a row of effects; see :meth:`effect`."""
         widest = MOST_POINTS if is_share(self.metric) else math.inf
         if self.kind is Kind.RATIO:
@@ -205,14 +203,13 @@ class Figures:
         if self.kind is Kind.RATIO:
             logs = ("effect", "low", "high", "smallest", "largest")
             cells |= {name: math.exp(cells[name]) for name in logs}
-        cells |= {"composed": composed, "contaminated": contaminated}
+        cells |= {name: name in marks for name in MARKS}
         return self._same | cells | {"basis": str(mean.basis), "verdict": str(verdict)}
 
     def nothing(self, verdict: Verdict) -> dict[str, Any]:
         """Return the row of effects for no difference."""
-        is_composed = verdict is Verdict.SAME_RUNS
-        cells = {"p": math.nan, "num": 0, "composed": is_composed, "contaminated": False}
-        return self._same | cells | {"verdict": str(verdict)}
+        marks = {COMPOSED: verdict is Verdict.SAME_RUNS, LOAD: False}
+        return self._same | {"p": math.nan, "num": 0, **marks, "verdict": str(verdict)}
 
     @property
     def _same(self) -> dict[str, Any]:

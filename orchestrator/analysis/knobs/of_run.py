@@ -14,7 +14,7 @@ from orchestrator.analysis.columns import metrics_of, params_of, texts_of
 from orchestrator.analysis.comparable import ALL, GROUP
 from orchestrator.analysis.composition.compose import COMPOSED, rate_of
 from orchestrator.analysis.composition.parts import COMBINATION, UNTOLD, with_keys
-from orchestrator.analysis.knobs.figures import Figures, Kind
+from orchestrator.analysis.knobs.figures import LOAD, MARKS, Figures, Kind
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.matched_pairs import Points
 from orchestrator.analysis.statistics.pooling import config_ids
@@ -67,8 +67,8 @@ def figures_in(
 
     Args:
         configs: One row a config and group: ``params.*``, ``metrics.*``; ``variance`` of the figure
-            (of its logarithm if ratios are taken) and ``df``, ``group``, ``contaminated``,
-            ``composed``; ``runs`` and ``tags.idle`` if they are known.
+            (of its logarithm if ratios are taken) and ``df``, ``group``, :data:`MARKS`; ``runs``
+            and ``tags.idle`` if they are known.
         metric: The figure.
         baseline: The baseline's value of each knob.
         main: The group that comes first.
@@ -77,11 +77,12 @@ def figures_in(
     configs = configs.iloc[(configs[GROUP] != main).argsort(kind="stable")]
     if is_learned(metric):
         configs = configs[~configs.duplicated(params)]
-        configs = configs.assign(contaminated=False, **{GROUP: ALL})
+        configs = configs.assign(**{LOAD: False}, **{GROUP: ALL})
     kind, found = kind_of(metric, configs[column].dropna()), []
+    is_of_whole = metric in UNTOLD and not is_learned(metric)
     for group, rows in configs.groupby(GROUP, sort=False):
         levels = rows[column].to_numpy(dtype=np.float64)
-        composed, contaminated = (rows[n].to_numpy(np.bool_) for n in (COMPOSED, "contaminated"))
+        marks = {name: rows[name].to_numpy(np.bool_) for name in MARKS}
         found.append(
             Figures(
                 metric=metric,
@@ -93,9 +94,8 @@ def figures_in(
                 variances=rows["variance"].to_numpy(dtype=np.float64),
                 df=rows["df"].to_numpy(dtype=np.float64),
                 runs=rows["runs"].to_numpy(dtype=np.int64) if "runs" in rows.columns else None,
-                composed=composed,
-                contaminated=contaminated,
-                is_mixed=bool(composed.any()) and metric in UNTOLD and not is_learned(metric),
+                marks=marks,
+                is_mixed=bool(marks[COMPOSED].any()) and is_of_whole,
                 kind=kind,
                 baseline=baseline,
                 idle=_idle_knobs(rows),
