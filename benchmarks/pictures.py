@@ -45,8 +45,8 @@ _COLOURS: Final = {
 }  # fmt: skip
 
 
-def run_in_terminal(command: Sequence[str]) -> list[str]:
-    """Run a command in a terminal of its own and return its screens, as HTML.
+def run_in_terminal(command: Sequence[str], folder: Path) -> list[str]:
+    """Run a command in ``folder``, in a terminal of its own; return its screens, as HTML.
 
     Returns:
         The screen halfway through the command's changes, and the last one.
@@ -54,8 +54,9 @@ def run_in_terminal(command: Sequence[str]) -> list[str]:
     driver, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", LINES, COLUMNS, 0, 0))
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(COLUMNS)}
+    environment["PYTHONPATH"] = str(Path.cwd())
     process = subprocess.Popen(
-        command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment
+        command, stdin=terminal, stdout=terminal, stderr=terminal, env=environment, cwd=folder
     )
     os.close(terminal)
     chunks: list[bytes] = []
@@ -157,9 +158,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)
-        run_dir, store = folder / "run", folder / "mlflow.db"
+        run_dir, store = Path("runs/products_loader"), Path("runs/mlflow.db")
+        (folder / "sweeps").symlink_to(Path("sweeps").resolve())
         command = [sys.executable, "-m", "orchestrator", options.sweep, "--out", str(run_dir)]
-        screens = run_in_terminal([*command, "--tracking-uri", f"sqlite:///{store}"])
+        screens = run_in_terminal([*command, "--tracking-uri", f"sqlite:///{store}"], folder)
+        run_dir, store = folder / run_dir, folder / store
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for which, screen in zip(("terminal-live", "terminal"), screens, strict=True):
             (folder / "screen.html").write_text(screen)

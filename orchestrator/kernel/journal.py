@@ -153,14 +153,14 @@ class Journal:
 
 
 def read_journal(path: Path) -> Iterator[Event]:
-    """Yield the events of a journal in order; drop a torn last line.
+    """Yield the events of a journal in order, its reports thinned; drop a torn last line.
 
     Raises:
         FileNotFoundError: There is no journal at ``path``.
         RunDirectoryError: It cannot be read, or a line of it that is whole is damaged; names
             the line.
     """
-    is_checked = False
+    is_checked, thinner = False, Thinner()
     with _opened(path) as file:
         for number, line in enumerate(_whole_lines(file), start=1):
             try:
@@ -172,6 +172,10 @@ def read_journal(path: Path) -> Iterator[Event]:
                     f"{path}:{number} is damaged: {bounded(why, _SHOWN)}",
                     "restore the line, or start a new run",
                 ) from None
+            if isinstance(event, events.Started):
+                thinner.restart(event.trial_id)
+            elif isinstance(event, Reported):
+                event = thinner.take(event)
             if event is not None:
                 yield event
 

@@ -206,17 +206,20 @@ def _starts(choice: Choice, tables: RunTables) -> Iterator[Finding]:
     for one in (break_even(tables, choice.config), unpaid):
         if one is None:
             continue
-        faster = f"{named(changes_of(one.config, tables))} is faster, but "
+        is_left_out, num = one is unpaid, one.epochs
         after = "never pays"
-        if math.isfinite(one.epochs):
-            after = f"pays after {counted(math.ceil(one.epochs), 'epoch')}"
+        if math.isfinite(num):
+            after = f"pays after {math.ceil(num)} of {of} epochs"
+            if num > of:
+                after = f"pays after {counted(math.ceil(num), 'epoch')}, not within these {of}"
+        faster = f"{named(changes_of(one.config, tables))} is faster, but " * is_left_out
         text = (
-            f"{faster if one is unpaid else ''}its start takes {one.excess_s:.1f} s longer than "
-            f"that of {named(changes_of(one.other, tables))} and {after}, this training has {of}"
+            f"{faster}its start takes {one.excess_s:.1f} s longer than that of "
+            f"{named(changes_of(one.other, tables))} and {after}"
         )
-        health = Health.PASS if one is unpaid or one.epochs <= of else Health.WARNING
-        whose = "the longer start of a faster config" if one is unpaid else "its longer start"
-        yield Finding(Caveat.START, text, health, f"{whose} {after}, this training has {of}")
+        health = Health.PASS if is_left_out or num <= of else Health.WARNING
+        whose = "a faster config's" if is_left_out else "its"
+        yield Finding(Caveat.START, text, health, f"{whose} longer start {after}")
 
 
 def _without_effect(tables: RunTables, config: Config) -> Iterator[Finding]:

@@ -34,7 +34,8 @@ def split_by_pay(configs: pd.DataFrame, tables: RunTables) -> tuple[pd.DataFrame
     """Return the configs with a start that pays, ranked anew, and the fastest of the others.
 
     A start does not pay where a slower config ends its training sooner by more than a tie and the
-    noise of starts.
+    noise of starts. The fastest of the others is None unless its epochs are shorter than those of
+    the config that ends soonest.
     """
     known = _with_starts(configs, tables)
     if known is None:
@@ -48,7 +49,8 @@ def split_by_pay(configs: pd.DataFrame, tables: RunTables) -> tuple[pd.DataFrame
         return configs, None
     soonest = kept.iloc[int(whole_s[~is_late].argmin())]
     kept = against_best(configs[configs.index.isin(kept.index)], tables.rule)
-    return kept, _compared(late.iloc[-1], soonest, tables)
+    unpaid = _compared(late.iloc[-1], soonest, tables)
+    return kept, unpaid if math.isfinite(unpaid.epochs) else None
 
 
 def break_even(tables: RunTables, config: Config) -> BreakEven | None:

@@ -104,6 +104,7 @@ def table_of_configs(
     rows: pd.DataFrame,
     columns: Iterable[Column],
     *,
+    rest: Iterable[Column] = (),
     num_all: int,
     **more: Any,  # noqa: ANN401
 ) -> Table:
@@ -113,12 +114,14 @@ def table_of_configs(
         view: The run.
         rows: Configs, in their order.
         columns: The other columns.
+        rest: Columns that are shown on a click, after the knobs that are.
         num_all: Number of all configs.
         more: Attributes of :class:`Table`.
     """
     records = rows.to_dict("records")
     marks = tuple("recommended" if row["is_recommended"] else "" for row in records)
-    knobs, rest = knob_columns(view, records)
+    knobs, other_knobs = knob_columns(view, records)
+    rest = [*other_knobs, *rest]
     return table_of(
         records,
         [("", lambda row: Cell(role_of(row))), *knobs, *columns, *rest],

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ from orchestrator.kernel.events import (
     decode,
     encode,
 )
-from orchestrator.kernel.journal import Journal, read_journal, read_steps
+from orchestrator.kernel.journal import MOST_REPORTS, Journal, read_journal, read_steps
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult, TrialState
 
 
@@ -271,3 +272,17 @@ def test_a_folder_that_became_read_only_is_noticed_without_an_event(
     with pytest.raises(OSError, match=f"cannot be written any more: '{tmp_path}'"):
         journal.sync_ends()
     journal.close()
+
+
+def test_reports_of_a_journal_that_was_not_thinned_are_thinned_as_they_are_read(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "journal.jsonl"
+    with closing(Journal(path)) as journal:
+        for _ in range(2):  # the second process of the trial begins anew
+            journal.append(Started(trial_id="a"))
+            for step in range(MOST_REPORTS + 1000):  # one each millisecond
+                report = Report(metrics={}, epoch=1, step=step, samples=step, elapsed_s=step / 1000)
+                journal.append(Reported(trial_id="a", report=report))
+    kept = [event for event in read_journal(path) if isinstance(event, Reported)]
+    assert MOST_REPORTS * 2 < len(kept) <= (MOST_REPORTS + 3) * 2

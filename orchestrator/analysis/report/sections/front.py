@@ -67,31 +67,38 @@ def front_of(view: View) -> Iterator[tables.Section]:
 
 
 def front_table(view: View, configs: pd.DataFrame) -> tables.Table:
-    """Return the front, the marked configs and those that may be the best, fastest first."""
+    """Return the front, the marked configs and those that may be the best, fastest first.
+
+    What a screen has no room for is shown on a click.
+    """
     contenders = configs["verdict"].isin([Verdict.BEST, Verdict.TIED, Verdict.UNRESOLVED])
     keep, speed = configs[are_marked(configs) | contenders], view.rule.speed
     learned = learned_word(view.rule)
     keep = keep.sort_values(view.rule.speed_column, ascending=speed.sign < 0, kind="stable")
     rows = limited(keep, MAX_ROWS, are_marked(keep))
     columns: list[tables.Column] = []
+    rest: list[tables.Column] = []
     others = tables.measured(rows, [objective.metric for objective in view.rule.objectives[1:]])
     for name in (speed.metric, *others):
         sign_of = _sign_of_speed if name == speed.metric else fronts.sign_of
         columns += tables.figure_columns([name], sign_of)
         if name == speed.metric or tables.measured(rows, [f"{name}_low"]):
-            columns.append((tables.INTERVAL, partial(_interval, metric=name)))
+            where = columns if name in (speed.metric, *others[:1]) else rest
+            where.append((tables.INTERVAL, partial(_interval, metric=name)))
     columns += [
         ("against the best", partial(_verdict_cell, view=view)),
         ("ratio to the best", _ratio_cell),
+    ]
+    rest += [
         ("runs", lambda row: tables.Cell(fronts.runs_text(row, learned), float(row["num_runs"]))),
         *tables.figure_columns(tables.measured(rows, ["epoch_s"]), _sign_of_speed),
     ]
     if (texts_of(rows, "tags.bound") != "").any():
-        columns.append(tables.text_column("bound by", "tags.bound"))
+        rest.append(tables.text_column("bound by", "tags.bound"))
     marks = rows["is_recommended"].map({True: "recommended", False: ""})
     marks = marks.mask(~rows["on_front"] & (marks == ""), "off")
     return tables.table_of_configs(
-        view, rows, columns, num_all=len(keep), marks=tuple(marks), sortable=True
+        view, rows, columns, rest=rest, num_all=len(keep), marks=tuple(marks), sortable=True
     )
 
 

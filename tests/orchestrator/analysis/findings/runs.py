@@ -72,12 +72,20 @@ def cheaper_tie() -> MadeRun:
 
 
 def compiled(
-    start_s: float = 6.0, gain: float = 0.12, epochs: int = 10, spread_s: float = 0.05
+    start_s: float = 6.0,
+    gain: float = 0.12,
+    epochs: int = 10,
+    spread_s: float = 0.05,
+    others: Sequence[tuple[Config, float, float]] = (),
 ) -> MadeRun:
-    """Return a run of two configs: epochs of a second, and ones that are shorter by a gain."""
+    """Return a run of two configs: epochs of a second, and ones that are shorter by a gain.
+
+    ``others``: further configs, each with the seconds of its start and of an epoch.
+    """
     run = MadeRun()
     run.sweep["budget"] = {"epochs": epochs, "steps": None}
-    for c, own_s, epoch_s in ((config(), 1.0, 1.0), (COMPILED, start_s, 1 / (1 + gain))):
+    two = (config(), 1.0, 1.0), (COMPILED, start_s, 1 / (1 + gain))
+    for c, own_s, epoch_s in (*two, *others):
         for repeat in range(3):
             train_s, noise_s = 30 * epoch_s, spread_s * (repeat - 1)
             times = {"train_s": train_s, "epoch_s": epoch_s, "eval_s": 0.0, "epochs": 30.0}

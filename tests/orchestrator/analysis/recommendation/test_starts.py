@@ -29,9 +29,18 @@ def test_a_start_that_does_not_pay_within_the_epochs_is_not_recommended(
     assert select(run.tables).config == chosen
     answer = findings(run.tables)
     found = [one.text for one in answer.checks if one.code is Caveat.START]
-    text = f"pays after {after} epochs, this training has {epochs}"
+    text = f"pays after {after} epochs, not within these {epochs}"
+    if after and after <= epochs:
+        text = f"pays after {after} of {epochs} epochs"
     assert [text in one for one in found] == ([True] if after else [])
     assert (text in answer.sentence) is bool(after)
+
+
+def test_a_longer_start_of_a_slower_config_is_not_mentioned() -> None:
+    fast = config(num_workers=3)
+    answer = findings(compiled(20.0, 0.10, others=[(fast, 1.0, 0.5)]).tables)
+    assert answer.config == fast
+    assert not any(one.code is Caveat.START for one in answer.checks)
 
 
 @pytest.mark.parametrize(("start_s", "is_longer"), [(3.0, False), (20.0, True)])
