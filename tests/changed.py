@@ -5,8 +5,6 @@ not track yet. A test depends on what it imports, directly or not, and on each `
 it; one that runs the program depends on all that the program imports.
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Fixtures of every test: real data, the command line, and a guard against leaks."""
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import os

@@ -1,7 +1,5 @@
 """Programs run to their end, what is waited for, and the cost of a command's ``--help``."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

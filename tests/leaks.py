@@ -1,7 +1,5 @@
 """Leaks of a test: environment variables, processes, files in the checkout."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time

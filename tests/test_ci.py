@@ -1,7 +1,5 @@
 """``.ci/run``: what failed is run once more, that alone, and both outcomes are told."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -9,8 +9,6 @@ carried out in order, beside these files. What goes another way is marked in the
 ``...`` as the first argument of ``Sweep`` stands for the sweep at the top of its page.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The guard around every test sees what a test leaves behind, and nothing else."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import re

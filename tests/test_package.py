@@ -1,7 +1,5 @@
 """The distribution: what it says it needs, and a stranger's way with it."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

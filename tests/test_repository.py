@@ -1,7 +1,5 @@
 """Promises of the repository: its documents, commands, examples and pinned environment."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

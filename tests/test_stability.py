@@ -1,7 +1,5 @@
 """The page of promised names against what the packages export; the citation's version."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterable

@@ -5,8 +5,6 @@ Here one process a test run imports it. Each server is still a process with its 
 folder, output and children; allocators alone are as in that one.
 """
 
-from __future__ import annotations
-
 import gc
 import importlib
 import json

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import sys
 import zipfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Benchmarks at sizes that take no time: targets, a made run, a made checkout."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

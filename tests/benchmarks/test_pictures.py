@@ -1,7 +1,5 @@
 """A terminal's screen as a page."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

@@ -1,7 +1,5 @@
 """The checks on public numbers: made ones, whose answer is known, and the real ones."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The benchmark of searches: scores by hand, draws, and one small replay."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from importlib import import_module

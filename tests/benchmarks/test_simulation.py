@@ -1,7 +1,5 @@
 """A whole sweep played on made runs: deterministic, and blind to the future."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

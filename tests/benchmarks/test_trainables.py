@@ -1,7 +1,5 @@
 """Both sides of the trainables' benchmarks, each at a size that takes no time."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from functools import partial

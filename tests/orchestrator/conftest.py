@@ -1,7 +1,5 @@
 """A finished run, made once, for the tests that only read it or a copy of it."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -1,7 +1,5 @@
 """Bad requests: one clear message, what is allowed, exit code 2, nothing started."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Completion as bash asks for it: by its function for the program, at the end of a line."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

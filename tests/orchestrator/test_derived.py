@@ -1,7 +1,5 @@
 """Trials and their reports; figures to a target, goodput and cost, by hand."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

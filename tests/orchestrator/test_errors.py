@@ -1,7 +1,5 @@
 """Errors of a request: raised one by one or together."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """``orchestrator.run``: sweeps defined in a script, as a notebook's cell would."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

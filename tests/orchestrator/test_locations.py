@@ -1,7 +1,5 @@
 """Places in the user's files, as messages name them."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import sys

@@ -1,7 +1,5 @@
 """The registry of metrics: one name a metric, its unit in its name, objectives with a direction."""
 
-from __future__ import annotations
-
 import json
 import re
 

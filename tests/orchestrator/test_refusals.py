@@ -1,7 +1,5 @@
 """Every field of what a sweep is made of, and every option, refuses a value of another kind."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from pathlib import Path
 

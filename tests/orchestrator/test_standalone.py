@@ -1,7 +1,5 @@
 """Trainables on their own: what a command line may say."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Text of any origin, made fit for each place where it is shown."""
 
-from __future__ import annotations
-
 import pytest
 
 from orchestrator.texts import bounded, first_line, markdown

@@ -1,7 +1,5 @@
 """``python -m orchestrator train RUN_DIR``: from a recommendation to trained weights."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``python -m tests.simulation [SEED | FIRST-END]``: play schedules of faults, print what fails."""
 
-from __future__ import annotations
-
 import gc
 import sys
 import time

@@ -5,8 +5,6 @@ leaves of them is known here: of each file its synced bytes, of each folder its 
 inode. So ``root`` is on a file system that gives no inode's number to another file: ``/dev/shm``.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import random

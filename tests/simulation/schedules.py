@@ -1,7 +1,5 @@
 """Schedules of faults from a seed: a sweep is resumed until it ends, and must be as undisturbed."""
 
-from __future__ import annotations
-
 import random
 import tempfile
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """The sweeps of the simulation, with runs that are made of their config; a judge that remembers."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Sweeps on a machine whose disk, clock and driver fail as a seed says."""
 
-from __future__ import annotations
-
 import pytest
 
 from orchestrator.kernel.journal import Journal

@@ -1,7 +1,5 @@
 """Configs that a sweep asks about."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The other studies, a few configs of each: from the command to a recommendation."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from pathlib import Path

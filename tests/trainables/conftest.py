@@ -1,7 +1,5 @@
 """Data that the tests of several trainables share."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Cases of test_contract.py: every trainable, and how to try each of its knobs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

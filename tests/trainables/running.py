@@ -1,7 +1,5 @@
 """Training in the test's own process, with reports kept in a list."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path

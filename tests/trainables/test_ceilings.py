@@ -1,7 +1,5 @@
 """Every trainable can be called once more for its ceilings, whatever its loader lends."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Compilation: every trainable that has it learns the same, in as few programs as it can."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

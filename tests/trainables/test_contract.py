@@ -1,7 +1,5 @@
 """Every knob of every trainable keeps the promise of its role, or says why it cannot here."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

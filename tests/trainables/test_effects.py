@@ -1,7 +1,5 @@
 """The knobs that several trainables share do what they say, in each of them."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping

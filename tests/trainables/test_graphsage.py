@@ -1,7 +1,5 @@
 """Network, training and requests of graphsage; its batches are in test_graphsage_batches.py."""
 
-from __future__ import annotations
-
 from statistics import median
 from typing import Any
 

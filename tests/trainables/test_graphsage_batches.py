@@ -1,7 +1,5 @@
 """Batches of graphsage: what is drawn, how it arrives, and the memory that it takes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Splits, scales and evaluation of small images."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Network, training and requests of rgat; its batches are in test_rgat_batches.py."""
 
-from __future__ import annotations
-
 import re
 import statistics
 from pathlib import Path

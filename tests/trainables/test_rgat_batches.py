@@ -1,7 +1,5 @@
 """Batches and schedule of rgat: the knobs whose effect can be seen outside the loss."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A run of every trainable: seed, end, checkpoint, pause, what is held out, fingerprints."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping

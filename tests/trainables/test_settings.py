@@ -1,7 +1,5 @@
 """The knobs that trainables share: what they ask of a machine, and what they need."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import pytest

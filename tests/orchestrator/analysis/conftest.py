@@ -1,7 +1,5 @@
 """Runs as a sweep leaves them; those of the session are only read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

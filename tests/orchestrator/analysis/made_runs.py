@@ -4,8 +4,6 @@ The figures follow a simple model of a machine with four cores, so that what the
 should find is known: see :func:`speed_of` and :func:`accuracy_of`.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping, Sequence

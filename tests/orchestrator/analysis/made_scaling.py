@@ -1,7 +1,5 @@
 """Runs of more and more ranks, each with the time to an accuracy that the test says."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

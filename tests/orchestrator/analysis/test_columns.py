@@ -1,7 +1,5 @@
 """Columns of the trials table, and which rows are comparable."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

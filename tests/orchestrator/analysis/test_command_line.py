@@ -1,7 +1,5 @@
 """The commands on runs, in this process but where the program itself is shown."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """The commands on runs, each from its words to its exit code."""
 
-from __future__ import annotations
-
 import json
 import math
 import webbrowser

@@ -1,7 +1,5 @@
 """The page about frames: what it shows runs, and names every function."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

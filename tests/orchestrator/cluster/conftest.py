@@ -1,7 +1,5 @@
 """A Ray cluster on nodes made of namespaces, started as docs/clusters.md says."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ They share the processors and the installed environment. Whatever a test puts in
 end, by the kernel.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """The journal of a run that another node writes."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Sweeps on several nodes by the real command line; docs/clusters.md is what starts them."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

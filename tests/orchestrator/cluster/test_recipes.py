@@ -1,7 +1,5 @@
 """Recipes that cannot be run here are checked against what they name."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import tomllib

@@ -1,7 +1,5 @@
 """docs/recipes/sweep.sbatch under a Slurm of two nodes, which the test makes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

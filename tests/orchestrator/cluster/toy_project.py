@@ -1,7 +1,5 @@
 """A project that is not this one: a sweep, a package with settings beside it, and a data set."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 _MODEL = '''

@@ -1,7 +1,5 @@
 """``python -m orchestrator demo``: a recorded sweep, replayed by a stranger without torch."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

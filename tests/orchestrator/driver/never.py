@@ -1,7 +1,5 @@
 """A sweep file whose trainable must never be run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 SWEEP = """

@@ -1,7 +1,5 @@
 """A small sweep over the step of ``workload``, to run; and its run directory, read."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

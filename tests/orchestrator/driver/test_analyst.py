@@ -1,7 +1,5 @@
 """The judge that searches ask: its answers are those of the report on the same trials."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The parts of a run: its capacity, on a node and on all, and what makes its figures."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

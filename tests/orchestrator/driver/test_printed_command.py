@@ -1,7 +1,5 @@
 """The command that a run prints trains what the run has found, on the same data."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The record of a sweep, and the resumption of a run by its record."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A command line with its sweep: the data it means, and the requests that are refused."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from functools import partial

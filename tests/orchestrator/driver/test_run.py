@@ -1,7 +1,5 @@
 """The real command line, from a sweep file to a recommendation."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Signals: the first ends a run in order, a second one at once; none loses anything."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """What trials have printed, and what is printed while MLflow is waited for."""
 
-from __future__ import annotations
-
 import socket
 import time
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """From a search's proposal to a trial, and which trials may be interleaved."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Results of earlier runs that a search receives first, kept with its run."""
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

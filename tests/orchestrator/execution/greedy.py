@@ -3,8 +3,6 @@
 With ``num_items`` they, and their loader workers, write down when they were at work.
 """
 
-from __future__ import annotations
-
 import argparse
 import atexit
 import os

@@ -1,7 +1,5 @@
 """One trial of ``greedy.py`` under a supervisor, or one attempt at it, without an executor."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 One sweep of many trials, which each test looks at. Its trials are those of ``workload.py``.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

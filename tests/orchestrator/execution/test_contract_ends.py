@@ -1,7 +1,5 @@
 """Every executor at a trial's start and end: it waits for cores, obeys, and leaves no process."""
 
-from __future__ import annotations
-
 import re
 import time
 from dataclasses import replace

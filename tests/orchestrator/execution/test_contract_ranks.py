@@ -1,7 +1,5 @@
 """What every executor owes a trial of several ranks."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Locks of made-up folders; that of all sweeps is named by ``$SWEEP_LEASES`` in tests."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Trials that are interleaved on one lease of cores."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Leases of made-up cores, by locks in a folder of the test."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import re

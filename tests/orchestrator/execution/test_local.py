@@ -3,8 +3,6 @@
 Another inline executor stands in for Ray's, which has the contract's tests: what it is given shows.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import count
 

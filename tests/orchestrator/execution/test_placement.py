@@ -1,7 +1,5 @@
 """Cores of a trial: what was asked for, at most the node's, with a message where that is less."""
 
-from __future__ import annotations
-
 import pytest
 
 from orchestrator import NODE, Machine

@@ -1,7 +1,5 @@
 """What is seen of a trainable that is trained on its own."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """A sweep file whose trials do whatever a test wants of them."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import os

@@ -1,7 +1,5 @@
 """Python processes with children, as a test writes them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A guard: what a test imports of its own folder is forgotten after it."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command line run in this process: for what needs no process of its own to be shown."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Iterator

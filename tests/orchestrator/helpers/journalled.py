@@ -1,7 +1,5 @@
 """Events made from plain fields, and journals read as plain lines."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A made-up NVML: the one thing around a trial that cannot exist without a GPU."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """A sweep file to change: a small trainable with data sets, and its ``SWEEP``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Trainings in a folder of their own, by a process that is left as it was."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

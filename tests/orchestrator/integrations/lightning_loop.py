@@ -1,7 +1,5 @@
 """A Lightning module, trained by a run as the documentation says."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

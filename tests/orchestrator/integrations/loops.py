@@ -1,7 +1,5 @@
 """Runs for the loops of other frameworks, and the data that they are trained on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

@@ -1,7 +1,5 @@
 """Laws of every followed loop: a training is measured, reported and ended as its run says."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """TimedLoader: steps of a loop that knows the length of its loader."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Two ranks of a trial in the loop of a framework: real processes, with the real libraries."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

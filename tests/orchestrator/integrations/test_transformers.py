@@ -1,7 +1,5 @@
 """A Hugging Face trainer driven by a run, beside what ``test_contract`` has of every loop."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

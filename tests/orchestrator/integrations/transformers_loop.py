@@ -1,7 +1,5 @@
 """A model of Hugging Face's kind, trained by a run as the documentation says."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

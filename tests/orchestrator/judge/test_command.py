@@ -1,7 +1,5 @@
 """``judge`` of commands, configs and revisions."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

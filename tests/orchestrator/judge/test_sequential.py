@@ -1,7 +1,5 @@
 """The test of pairs: how often it errs, and how soon it ends."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

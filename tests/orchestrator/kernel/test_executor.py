@@ -1,7 +1,5 @@
 """Launches, and the environment of ranks."""
 
-from __future__ import annotations
-
 import pickle
 import time
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The journal and the events in it."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

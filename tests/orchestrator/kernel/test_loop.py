@@ -1,7 +1,5 @@
 """The control loop between a scripted search and a test that plays the executor."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Clock that only moves when told to, and a channel that keeps its reports."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

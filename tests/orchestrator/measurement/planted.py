@@ -1,7 +1,5 @@
 """Sweep file whose trials are bound by what they are told to be bound by."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

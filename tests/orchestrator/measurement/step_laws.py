@@ -1,7 +1,5 @@
 """Laws of step times, and how often the interval of a run that the stop rule ended is right."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Ceilings of a trial whose loader and model take a known time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What only a GPU can show: phases of the device's own time line, and what bounds a trial there."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """Which batches count as the same, and what of a run's learning a trial of speed alone keeps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple

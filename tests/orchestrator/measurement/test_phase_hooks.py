@@ -1,7 +1,5 @@
 """Phases from hooks, of a network and optimizers that take a known time."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Trials in processes of their own, bound by what they are told to be bound by."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run that pauses, or continues from a checkpoint."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from pathlib import Path

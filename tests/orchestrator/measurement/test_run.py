@@ -1,7 +1,5 @@
 """Run: what it tells of a training whose times are known."""
 
-from __future__ import annotations
-
 import contextlib
 import math
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Throughput: rate, warm-up and interval, from blocks of known durations."""
 
-from __future__ import annotations
-
 import random
 import statistics
 

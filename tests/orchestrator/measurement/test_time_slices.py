@@ -1,7 +1,5 @@
 """Time slices: the trial's own clock stands still during those of the others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import pytest

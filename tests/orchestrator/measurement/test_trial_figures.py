@@ -1,7 +1,5 @@
 """Figures and tags from a recording."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

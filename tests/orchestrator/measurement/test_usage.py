@@ -1,7 +1,5 @@
 """CPU time and faults of this process, and torch's settings in it."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset

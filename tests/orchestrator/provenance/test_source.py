@@ -1,7 +1,5 @@
 """Hashes of made-up trainables: each change of the code that trains counts."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import shutil

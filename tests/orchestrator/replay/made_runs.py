@@ -1,7 +1,5 @@
 """Recorded runs, trials and launches made for the tests of a replay."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which recorded run a trial is given."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

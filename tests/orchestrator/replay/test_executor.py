@@ -1,7 +1,5 @@
 """The replay executor: one clock, room held as for real, the same journal for the same seed."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The recorded runs of a run directory, from its journal."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The part of a recorded run that a trial plays, by its budget."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """A measured run, replayed from the command line as a user does."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A small problem for searches, and a driver that plays trials against them."""
 
-from __future__ import annotations
-
 import json
 import math
 import random

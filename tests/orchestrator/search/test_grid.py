@@ -1,7 +1,5 @@
 """Grid and random search: configs counted, each tried once; orders of rounds; extension."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

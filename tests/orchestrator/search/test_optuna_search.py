@@ -1,7 +1,5 @@
 """Optuna: what the study learns from, and the nearest config that was not asked for yet."""
 
-from __future__ import annotations
-
 import math
 import random
 import statistics

@@ -1,7 +1,5 @@
 """A search of the user's own: what it does wrong is one message; the page's example runs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace

@@ -1,7 +1,5 @@
 """The contract of all searches."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

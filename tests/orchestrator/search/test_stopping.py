@@ -1,7 +1,5 @@
 """Layers and epsilon-nets against their definitions; Asha: rungs, goals, where trials end."""
 
-from __future__ import annotations
-
 import math
 import random
 from dataclasses import replace

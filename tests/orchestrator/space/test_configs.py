@@ -1,7 +1,5 @@
 """Knobs and configs: declared, inherited, taken or refused; canonical; read from a command line."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from pathlib import Path

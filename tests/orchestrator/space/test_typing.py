@@ -1,7 +1,5 @@
 """A type checker passes a right sweep file and names the line of a wrong one."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """A file is whole or as it was, whatever lies beside it and whoever else writes it."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The history of a sweep, event by event: trials by their last start, and the sweep itself."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator

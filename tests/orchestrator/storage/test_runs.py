@@ -1,7 +1,5 @@
 """Commands of one program: plan, list, and the last run where none is named."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """``sweep.json`` is read back as it was written; what is not one is refused in a sentence."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import fields, replace

@@ -1,7 +1,5 @@
 """Each field of a sweep is checked before anything of it has run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

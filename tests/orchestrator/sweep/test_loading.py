@@ -1,7 +1,5 @@
 """A sweep file gives its sweep; errors of the file are reported at once, with their lines."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

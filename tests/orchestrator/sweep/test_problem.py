@@ -1,7 +1,5 @@
 """A sweep, and the problem of its search: defaults, canonical values, constraints."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Allocators of real processes: one left at its default shows in page faults."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

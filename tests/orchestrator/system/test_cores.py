@@ -1,7 +1,5 @@
 """Whole physical cores before hyper-threads, one NUMA node before two: on made-up machines."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The private folder: for this user alone, and short enough for sockets."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

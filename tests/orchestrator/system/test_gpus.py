@@ -1,7 +1,5 @@
 """GPUs that a process may use, of a made-up NVML."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

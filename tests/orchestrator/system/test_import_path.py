@@ -1,7 +1,5 @@
 """The folders that a sweep file imports from, in every process of a sweep."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

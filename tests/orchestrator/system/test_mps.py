@@ -1,7 +1,5 @@
 """MPS for trials that share a GPU, with a control program that is a script."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

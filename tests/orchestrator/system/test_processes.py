@@ -1,7 +1,5 @@
 """Trees of real processes: ended ones still count, and shared pages count once."""
 
-from __future__ import annotations
-
 import mmap
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """What ``python -m orchestrator init`` writes, and what it refuses."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The runs in MLflow, read through its own client, and the runs that should be there."""
 
-from __future__ import annotations
-
 import tempfile
 from functools import cache
 from pathlib import Path

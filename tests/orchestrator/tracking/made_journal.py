@@ -1,7 +1,5 @@
 """A made run's journal, so that MLflow's mirror has something to mirror."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

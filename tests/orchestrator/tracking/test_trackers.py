@@ -1,7 +1,5 @@
 """A sweep's own trackers: each call once, also where one fails or a run is resumed."""
 
-from __future__ import annotations
-
 import csv
 import json
 import sys

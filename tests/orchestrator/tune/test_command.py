@@ -1,7 +1,5 @@
 """Tests for ``orchestrator tune``: scripts as users write them, run by the command line."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests for ``orchestrator.tune.edit``."""
 
-from __future__ import annotations
-
 import pytest
 
 from orchestrator.tune.edit import with_arguments

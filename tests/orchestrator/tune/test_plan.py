@@ -1,7 +1,5 @@
 """Tests for ``orchestrator.tune.plan``: what drawn speeds lead to."""
 
-from __future__ import annotations
-
 import math
 import random
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tests for ``orchestrator.tune.probe``: a process of a script, without the command around it."""
 
-from __future__ import annotations
-
 import pickle
 import time
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Commands as they are, in the test's process and by the command line."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

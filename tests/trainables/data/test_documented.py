@@ -1,7 +1,5 @@
 """The scripts of docs/data.md write sets that can be trained on as they are."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Small graph stores made by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

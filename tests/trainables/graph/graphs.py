@@ -1,7 +1,5 @@
 """Small graphs to test with."""
 
-from __future__ import annotations
-
 import dgl
 import numpy as np
 import torch

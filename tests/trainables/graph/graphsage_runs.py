@@ -1,7 +1,5 @@
 """Short runs of graphsage on a small graph, for its tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

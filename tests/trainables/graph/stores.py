@@ -1,7 +1,5 @@
 """Small relational stores, and one whose features are larger than memory."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Figures of a network with all neighbours, which leave the network as it was."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

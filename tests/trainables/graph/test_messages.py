@@ -1,7 +1,5 @@
 """Adjacency: neighbours of targets, of some of them, and of the sources of a backward pass."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import dgl

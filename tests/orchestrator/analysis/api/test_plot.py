@@ -1,7 +1,5 @@
 """The report's figures in a notebook."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A run, its configs, its front, its answer."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Time to accuracy, goodput."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Runs with speeds drawn from a fixed seed, to be compared."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any, cast

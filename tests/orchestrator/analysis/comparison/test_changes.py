@@ -1,7 +1,5 @@
 """Changes with their errors, checked against a tolerance, on drawn runs whose truth is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Two runs compared config by config, and the verdict in a sentence."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

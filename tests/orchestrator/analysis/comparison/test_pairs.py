@@ -1,7 +1,5 @@
 """Rows of two runs that may be compared, and those that may not."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Composed configs: by hand, against a grid, and what is left out."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

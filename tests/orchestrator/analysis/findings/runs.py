@@ -1,7 +1,5 @@
 """Made runs, one for each statement that an answer can make."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """Caveats of a run, the difference in accuracy, the cost."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

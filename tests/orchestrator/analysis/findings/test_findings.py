@@ -1,7 +1,5 @@
 """Findings of a run, as data, and their form in ``recommended.json``."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from pathlib import Path

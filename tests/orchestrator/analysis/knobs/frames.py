@@ -1,7 +1,5 @@
 """Tables of configs by hand: knobs, a speed and an accuracy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

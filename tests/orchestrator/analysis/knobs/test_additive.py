@@ -1,7 +1,5 @@
 """Effects by the additive model: lines and steps with their truth, and knobs that stay unknown."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +16,7 @@ from orchestrator.analysis.tables.run_tables import RunTables
 from tests.orchestrator.analysis.knobs.frames import ACCURACY, SPEED, drawn, figures, frame
 
 
-def row(table: pd.DataFrame, knob: str, value: object = None, on: str = SPEED) -> pd.Series[Any]:
+def row(table: pd.DataFrame, knob: str, value: object = None, on: str = SPEED) -> pd.Series:
     rows = table[(table["knob"] == knob) & (table["metric"] == on)]
     return rows[(rows["value"] == value) | (value is None)].iloc[0]
 

@@ -1,7 +1,5 @@
 """Scaling: speeds over a knob; what a further step costs and saves."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

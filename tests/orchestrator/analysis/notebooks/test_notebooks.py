@@ -1,7 +1,5 @@
 """The notebooks, each run on a recorded run."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Knee, weights and functions, by hand and by their laws; what is cheap, part by part."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from random import Random

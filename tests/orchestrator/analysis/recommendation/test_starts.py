@@ -1,7 +1,5 @@
 """A longer start: whether it pays within the epochs, and what is said of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from orchestrator.analysis.findings.caveats import Caveat

@@ -1,7 +1,5 @@
 """One whole run, its view and its page, for all tests that only read them."""
 
-from __future__ import annotations
-
 import pytest
 
 from orchestrator.analysis.report.view import View

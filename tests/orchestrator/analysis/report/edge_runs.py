@@ -1,7 +1,5 @@
 """Runs at the edges of the report: recorded ones, one replayed, two sweeps played on made runs."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Views and pages of made runs."""
 
-from __future__ import annotations
-
 import html
 import re
 from dataclasses import replace

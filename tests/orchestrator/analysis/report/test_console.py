@@ -1,7 +1,5 @@
 """The last lines of a run, and tables on the terminal."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The page as a whole, its view, its tables and the picture of its front."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Files that the analysis leaves in a run directory, and the first screen of the page."""
 
-from __future__ import annotations
-
 import ast
 import json
 from dataclasses import replace

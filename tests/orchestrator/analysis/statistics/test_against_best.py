@@ -1,7 +1,5 @@
 """Verdicts against the best, and the Pareto front."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

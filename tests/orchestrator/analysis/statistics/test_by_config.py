@@ -1,7 +1,5 @@
 """Configs from trials, the spread between their runs, and their gains."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

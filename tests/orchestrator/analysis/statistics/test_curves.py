@@ -1,7 +1,5 @@
 """Curves that several trials make, and when each config reached an accuracy."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Intervals of rates and ratios, and means of matched pairs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

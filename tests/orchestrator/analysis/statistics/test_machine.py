@@ -1,7 +1,5 @@
 """The part of the machine in differences: noise, drift, and interference."""
 
-from __future__ import annotations
-
 import math
 from datetime import UTC, datetime
 from typing import Any

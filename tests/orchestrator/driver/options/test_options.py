@@ -1,7 +1,5 @@
 """One declaration of an option is the parser's entry, the override and the documented row."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from dataclasses import fields

@@ -1,7 +1,5 @@
 """Where a budget ends, what the search is told, and that a resumed run repeats it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

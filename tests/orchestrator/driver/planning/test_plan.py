@@ -1,7 +1,5 @@
 """The plan: what would run, what was left out and why; it counts what a run makes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path

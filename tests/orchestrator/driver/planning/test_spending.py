@@ -1,7 +1,5 @@
 """What trials took is counted from the journal's events; what there is room for follows from it."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """``--plan`` as a user reads it, what it refuses, and that nothing is started."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Totals of a plan, least and most; what budgets must have room for; what is left of a run."""
 
-from __future__ import annotations
-
 import pytest
 
 from orchestrator.driver.budgets import Amount, Budgets

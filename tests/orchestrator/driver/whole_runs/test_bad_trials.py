@@ -1,7 +1,5 @@
 """Trials that fail, or report what no table has: each has a row, and costs itself alone."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

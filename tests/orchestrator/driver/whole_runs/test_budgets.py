@@ -1,7 +1,5 @@
 """Budgets, extensions and the plan of a resumed run, from the command line to the files."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

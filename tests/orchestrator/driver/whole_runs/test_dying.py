@@ -1,7 +1,5 @@
 """Processes of Ray that die under a run: it ends and is resumed, or goes on; nothing is lost."""
 
-from __future__ import annotations
-
 import subprocess
 import time
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Searches whose trials end early: a factored one with its stages, seeds, resumption; and ASHA."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A real sweep whose co-located trials are slower: through Ray, from the check to the report."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

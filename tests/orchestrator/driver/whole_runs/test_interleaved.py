@@ -1,7 +1,5 @@
 """The confirm stage of a real sweep, whose runs are interleaved."""
 
-from __future__ import annotations
-
 import json
 import signal
 import time
@@ -72,7 +70,7 @@ def test_the_runs_of_a_round_are_interleaved(run_cli: RunCli, tmp_path: Path) ->
     assert (said["speedup"]["basis"], said["speedup"]["num_pairs"]) == ("confirm", 2)
 
 
-def _order(events: Sequence[dict[str, Any]], ids: pd.Series[Any]) -> list[str]:
+def _order(events: Sequence[dict[str, Any]], ids: pd.Series) -> list[str]:
     kinds = ("started", "finished")
     return [e["event"] for e in events if e["trial_id"] in set(ids) and e["event"] in kinds]
 

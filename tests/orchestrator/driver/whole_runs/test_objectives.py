@@ -1,7 +1,5 @@
 """Objectives, rules and figures of a sweep file, on the recorded trials of one small sweep."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run that was killed, interrupted or ended by its time budget goes on where it was."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

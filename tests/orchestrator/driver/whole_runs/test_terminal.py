@@ -1,7 +1,5 @@
 """A sweep as a user sees it on a terminal, until Ctrl-C is pressed."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

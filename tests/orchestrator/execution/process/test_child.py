@@ -1,7 +1,5 @@
 """The data of a trial, the same that its row names, or none; and trials of speed alone."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Exceptions of torch and the libraries below it, made up."""
 
-from __future__ import annotations
-
 import errno
 import multiprocessing
 import signal

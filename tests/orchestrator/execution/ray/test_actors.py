@@ -4,8 +4,6 @@ An actor's start is two seconds' work, and a message takes the driver's and Ray'
 beside trials that are timed.
 """
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 from typing import Any

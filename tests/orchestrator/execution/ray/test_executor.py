@@ -1,7 +1,5 @@
 """An existing Ray cluster, which outlives the sweep; and what trials leave taken of a Ray."""
 
-from __future__ import annotations
-
 import os
 import platform
 import socket

@@ -1,7 +1,5 @@
 """Launches between the control loop and Tune, with neither Ray nor a trial running."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path

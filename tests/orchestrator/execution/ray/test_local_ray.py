@@ -1,7 +1,5 @@
 """A Ray of the driver's own: what is started, where it listens, what it leaves where."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

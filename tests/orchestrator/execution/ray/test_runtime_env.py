@@ -1,7 +1,5 @@
 """Code that is shipped to a cluster: what the sweep has imported and no node has installed."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

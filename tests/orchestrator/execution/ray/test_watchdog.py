@@ -1,7 +1,5 @@
 """Whether Ray's processes live, and a Ray that dies under Tune."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

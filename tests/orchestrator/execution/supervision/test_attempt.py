@@ -1,7 +1,5 @@
 """Attempts with real processes: whatever happens to them becomes one row."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Endings of made-up processes; those of real ones are in ``test_attempt.py``."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import pytest

@@ -1,7 +1,5 @@
 """A learning curve in several trials: each goes on from the checkpoint of the pause before it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

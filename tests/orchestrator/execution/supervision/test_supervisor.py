@@ -1,7 +1,5 @@
 """From attempts to one row: retries after failures, one rerun after contamination."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Load of others on a trial's cores: counted right, from made-up counters and from real ones."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

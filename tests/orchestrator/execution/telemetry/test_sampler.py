@@ -1,7 +1,5 @@
 """Samples of this very process, at times that the test sets."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Curves: rungs, what is left at them, the composed front; speeds: what is dropped, what ties."""
 
-from __future__ import annotations
-
 import math
 import random
 from dataclasses import replace

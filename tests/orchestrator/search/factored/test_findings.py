@@ -1,7 +1,5 @@
 """The objectives of a factored search; groups, settings, curves; results of trials."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace

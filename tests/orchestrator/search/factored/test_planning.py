@@ -1,7 +1,5 @@
 """Factored search: what roles allow to leave out, and what they do not; its plan."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

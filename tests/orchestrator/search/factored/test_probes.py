@@ -1,7 +1,5 @@
 """Probes of many settings: a model of their speeds selects them, and an audit checks the model."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The race to a target on the composed clock; further probes of the front's settings."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

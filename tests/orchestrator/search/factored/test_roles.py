@@ -1,7 +1,5 @@
 """Roles that do not hold: fingerprints of probes, paired curves, and the time of a step."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The factored search as a whole, on drawn truths of 180 configs."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace

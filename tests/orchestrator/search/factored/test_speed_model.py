@@ -1,7 +1,5 @@
 """A model of the speeds, from those of some settings."""
 
-from __future__ import annotations
-
 import math
 import random
 

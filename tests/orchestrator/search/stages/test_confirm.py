@@ -1,7 +1,5 @@
 """The confirm stage: pairs, one trial at a time, the test split once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

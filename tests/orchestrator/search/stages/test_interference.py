@@ -1,7 +1,5 @@
 """The interference check: isolated and co-located runs in alternation, and what follows."""
 
-from __future__ import annotations
-
 from itertools import groupby
 
 import pytest

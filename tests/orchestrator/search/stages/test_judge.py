@@ -1,7 +1,5 @@
 """Repeats that the judge names; interim analyses; a confirm stage in proportion to its search."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Phases one after the other as one search."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from orchestrator.kernel.search import WAIT, Proposal, Search

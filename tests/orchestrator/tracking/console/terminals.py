@@ -1,7 +1,5 @@
 """A pseudo-terminal, and what is written to it."""
 
-from __future__ import annotations
-
 import os
 import pty
 import re

@@ -1,7 +1,5 @@
 """The console: the view on a terminal, and what a tick costs; lines in a file; words."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys

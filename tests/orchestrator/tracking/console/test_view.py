@@ -1,7 +1,5 @@
 """The view fits its width; what matters least comes last; phases, and the time that is left."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run directory for MLflow's tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A trial's params, points and tags as MLflow gets them."""
 
-from __future__ import annotations
-
 import pytest
 from mlflow.utils.validation import _validate_metric_name
 

@@ -1,7 +1,5 @@
 """The driver's side: it starts the writer, outlasts it, and waits for it in the end."""
 
-from __future__ import annotations
-
 import os
 import socket
 import time

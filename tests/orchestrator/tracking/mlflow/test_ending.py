@@ -1,7 +1,5 @@
 """The parent run after a sweep has ended, and after it has ended again with another answer."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

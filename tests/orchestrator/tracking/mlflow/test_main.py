@@ -1,7 +1,5 @@
 """The writer's program: tries again while MLflow is away, shows no passwords, ends in time."""
 
-from __future__ import annotations
-
 import socket
 import sys
 import time

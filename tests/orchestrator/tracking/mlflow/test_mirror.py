@@ -1,7 +1,5 @@
 """MLflow has each trial and each point once, whatever interrupted the mirror."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import os

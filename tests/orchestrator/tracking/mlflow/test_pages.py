@@ -1,7 +1,5 @@
 """MLflow's own pages in a browser: the answer, the views' charts, the report in its sandbox."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tracking URIs: what is refused, that nothing secret is shown, and what opens a run."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Saved views of MLflow's page; that they open is tested in its pages."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Graphs of tests, as compressed sparse columns."""
 
-from __future__ import annotations
-
 from trainables.data.formats.arrays import Array
 from trainables.data.formats.csc import pack, unpack
 

@@ -1,7 +1,5 @@
 """Lists of edges of several relations, drawn from a seed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Downloads, from a server on this machine that has what the real ones have."""
 
-from __future__ import annotations
-
 import http.server
 import threading
 import zipfile

@@ -1,7 +1,5 @@
 """Compressed columns of edge lists, and both directions of their edges."""
 
-from __future__ import annotations
-
 import json
 import mmap
 from collections import Counter

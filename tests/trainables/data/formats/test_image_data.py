@@ -1,7 +1,5 @@
 """Images as mapped arrays, and the part of them that is held out."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Checks of arrays: each names the place and the value, and lets good ones pass."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable
 from pathlib import Path

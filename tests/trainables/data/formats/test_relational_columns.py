@@ -1,7 +1,5 @@
 """Means of neighbours' features, in as little memory as asked for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

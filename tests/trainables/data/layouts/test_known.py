@@ -1,7 +1,5 @@
 """A folder of another layout than a trainable takes is said to be what it is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Folders that a user names, and what an error says of what lies there instead."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Graphs of one's own in OGB's layout: any split, any classes, directed, or edges alone."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Images of one's own in MNIST's format: any number, any classes, several sets in a folder."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 from pathlib import Path

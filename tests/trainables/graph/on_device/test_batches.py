@@ -1,7 +1,5 @@
 """Batches that are sampled where the training is: the GPU's way, here on the CPU as well."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

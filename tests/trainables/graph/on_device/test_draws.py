@@ -1,7 +1,5 @@
 """The draws in torch operations are those of NumPy, bit by bit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """Places of a graph and of its features, and what happens where a GPU has no room."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The front on the page, composed figures in it, and published ones beside it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """The page's section on knobs: effects, and their words."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What more ranks, GPUs or samples a step save and cost, on the page."""
 
-from __future__ import annotations
-
 import pytest
 
 from orchestrator.analysis.report.sections.scaling import scaling_of

@@ -1,7 +1,5 @@
 """Figures of the page: configs, curves, speed over a knob; their drawing."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 import numpy as np
@@ -125,7 +123,7 @@ def test_texts_of_users_cannot_change_the_page_and_truth_values_are_as_in_comman
     assert "persistent_workers=false" in second
 
 
-def kinds_of(view: View) -> pd.Series[str]:
+def kinds_of(view: View) -> pd.Series:
     """The kind of each drawn trial."""
     table = curves_of(view).figures[0].table
     return table.drop_duplicates("trial_id").set_index("trial_id")["kind"]

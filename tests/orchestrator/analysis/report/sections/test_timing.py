@@ -1,7 +1,5 @@
 """Where the time goes: steps, ceilings and gains, and the time to an accuracy."""
 
-from __future__ import annotations
-
 import math
 import re
 

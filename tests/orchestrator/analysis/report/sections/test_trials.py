@@ -1,7 +1,5 @@
 """All trials of the page, those that did not complete, and the ladder."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import replace

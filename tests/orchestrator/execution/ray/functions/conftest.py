@@ -1,7 +1,5 @@
 """No Ray in the test's process, as there is none in a trial's."""
 
-from __future__ import annotations
-
 import pytest
 import ray
 

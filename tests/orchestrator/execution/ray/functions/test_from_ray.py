@@ -2,8 +2,6 @@
 
 # ruff: noqa: ANN401 - whatever users write for Ray Tune
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

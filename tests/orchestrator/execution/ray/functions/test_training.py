@@ -2,8 +2,6 @@
 
 # ruff: noqa: ANN401 - whatever users write for Ray Tune
 
-from __future__ import annotations
-
 import copy
 import functools
 import json

@@ -1,7 +1,5 @@
 """Trials of functions of Ray Tune in the test's own process."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any
