@@ -34,7 +34,7 @@ SWEEP = replace(WHOLE, epochs=2, rigor=RIGOR)
 def test_study_runs_on_set_that_comes_with_it(sweep: str, tmp_path: Path, run_cli: RunCli) -> None:
     (tmp_path / "short.py").write_text(SHORT.format(sweep=sweep))
     arguments = ("--executor", "inline", "--no-mlflow", "--out", "run", "--trials", "3")
-    smaller = ("--data", DATA[sweep]) if "@" in DATA[sweep] else ()
+    smaller = ("--data", DATA[sweep], "--set", "epoch_pairs=3000") if "@" in DATA[sweep] else ()
     arguments += ("--isolation", "shared", *smaller)
     run_cli("short.py", *arguments, timeout_s=280, page=True)
 
