@@ -22,11 +22,12 @@ from orchestrator.driver.request import Request
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import SweepError
 from orchestrator.execution.supervision.paused import forget, put_by, take_up
-from orchestrator.kernel import executor, journal
+from orchestrator.kernel import executor, journal, loop
 from orchestrator.kernel.events import Event, Finished, Started
 from orchestrator.kernel.executor import Executor, Needs, Source
 from orchestrator.kernel.journal import read_journal
 from orchestrator.kernel.parts import Fold
+from orchestrator.replay import executor as replay
 from orchestrator.replay.executor import ReplayExecutor
 from orchestrator.replay.segment import segment_of
 from orchestrator.rules import SelectionRule
@@ -51,6 +52,8 @@ class Clock:
 
     def monotonic(self) -> float:
         return self.elapsed
+
+    perf_counter = monotonic
 
     def time(self) -> float:
         return self.elapsed + self.offset
@@ -173,14 +176,15 @@ class MachineState:
         """Damage a file: what is lost is made again, or the run is refused until it is restored."""
         rng, path = self.rng, self.journal
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+        num = sum(line.endswith(b"\n") and b"\0" not in line for line in lines)  # not torn
         states = sorted(self.run_dir.glob("paused/*-*/state"))
         what = rng.choice(["record", "checkpoint", "line", "journal"])
         if what == "record" and len(lines) > 1:
             (self.run_dir / RunFile.SWEEP).unlink(missing_ok=True)
         elif what == "checkpoint" and states:
             rng.choice(states).write_bytes(b"damaged")
-        elif what == "line" and len(lines) > 2:
-            place, new = rng.randrange(len(lines) - 1), b""
+        elif what == "line" and num > 2:
+            place, new = rng.randrange(num - 1), b""
             if rng.random() < 0.7:
                 at = rng.randrange(lines[place].rindex(b',"line"'))
                 new = lines[place][:at] + b"~" + lines[place][at + 1 :]
@@ -259,7 +263,7 @@ def _patched(machine: MachineState) -> Iterator[None]:
         for place, name, new in (
             (executor, "time", machine.clock),
             (executor, "_ZERO", machine.clock.offset),
-            (journal, "time", machine.clock),
+            *((module, "time", machine.clock) for module in (journal, loop, replay)),
             (assembly, "Analyst", Remembering),
             (assembly, "candidates_of", lambda *_: machine.case.candidates),
             (run, "make_trackers", lambda *given: (make(*given)[0], Said(machine))),
