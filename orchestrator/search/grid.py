@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from itertools import chain, islice, product
 from typing import Annotated, Any, Final
@@ -76,13 +76,18 @@ class Grid(SearchSpec):
         return combinations(problem, self.points)
 
 
-def combinations(problem: SearchProblem, points: int) -> Iterator[dict[str, Any]]:
-    """Yield every combination of the values of the knobs that vary.
+def combinations(
+    problem: SearchProblem, points: int, halved: Mapping[str, Sequence[Any]] = {}
+) -> Iterator[dict[str, Any]]:
+    """Yield every combination of the values of the knobs that vary, those of ``halved`` included.
 
     Raises:
         SweepFileError: There are more than :data:`MAX_COMBINATIONS`.
     """
-    values = [tuple(dict.fromkeys(domain.points(points))) for domain in problem.domains.values()]
+    values = [
+        tuple(dict.fromkeys([*domain.points(points), *halved.get(name, ())]))
+        for name, domain in problem.domains.items()
+    ]
     count = math.prod(map(len, values))
     if count > MAX_COMBINATIONS:
         sizes = ", ".join(
@@ -109,11 +114,20 @@ def spacing(domain: Domain, points: int) -> str:
     return f"{points} points, {(high - low) / (points - 1):.3g} apart"
 
 
-def coarse(problem: SearchProblem, points: int) -> Iterator[str]:
+def halfway(domain: Domain, points: int) -> list[Any]:
+    """Return the values of an interval halfway between its points; none of a choice."""
+    known = domain.points(points)
+    return sorted(value for value in domain.points(2 * points - 1) if value not in known)
+
+
+def coarse(
+    problem: SearchProblem, points: int, halved: Mapping[str, Sequence[Any]] = {}
+) -> Iterator[str]:
     """Yield a note on each knob that varies over an interval of which points alone are tried."""
     for name, domain in problem.domains.items():
         if text := spacing(domain, points):
-            yield f"{name}: {text}; what lies between is not looked at (points= sets more)"
+            what = "looked at beside the best alone" if halved.get(name) else "not looked at"
+            yield f"{name}: {text}; what lies between is {what} (points= sets more)"
 
 
 def every_combination(problem: SearchProblem) -> Iterator[dict[str, Any]] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Final
 
 from orchestrator.derived import EXACT, target_value
@@ -58,14 +59,27 @@ def train_in_rungs(
 ) -> Iterator[list[Proposal]]:
     """Train all curves to the first rung, the better part of each group to the next, and so on.
 
-    Paused curves continue where they are. The curves in ``kept`` are never left.
+    Paused curves continue where they are. The curves in ``kept`` are never left. Over an interval
+    the curves halfway between the best one and those next to it are added.
     """
     left, budget, before = list(groups), findings.problem.budget, 0
     for epochs in rungs(budget.epochs, has_steps=budget.steps is not None):
         if before:
-            left = [survivors(findings, each, kept, before, share) for each in left]
+            added = [beside_best(findings, each, before) for each in left]
+            yield from train(findings, [curve for curves in added for curve in curves], before)
+            left = [
+                survivors(findings, [*each, *more], kept, before, share)
+                for each, more in zip(left, added, strict=True)
+            ]
         yield from train(findings, [curve for curves in left for curve in curves], epochs)
         before = epochs
+
+
+def beside_best(findings: Findings, curves: Sequence[Curve], epochs: int) -> list[Curve]:
+    """Return the curves halfway between the best one after so many epochs and those next to it."""
+    known = [(figures, each) for each in curves if (figures := each.figures_at(epochs))]
+    keys = findings.factors.beside(max(known, key=itemgetter(0))[1].config) if known else []
+    return [curve for curve in map(findings.curve, keys) if curve not in curves]
 
 
 def share_kept(goals: Goals, *, has_choice: bool) -> float:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from orchestrator.kernel.problem import Candidates, Key, SearchProblem
 from orchestrator.metric_table import OF_THE_TARGET
@@ -31,11 +32,13 @@ class Group:
         settings: Values of the systems knobs and of the group: speed depends on these.
         curves: Values of the learning knobs and of the group: learning depends on these. The first
             is the baseline's where it has one with the same learning knobs.
+        halfway: Further curves, halfway between two of these, which are trained beside good ones.
         configs: The configs by setting and curve. Constraints may leave some out.
     """
 
     settings: tuple[Key, ...]
     curves: tuple[Key, ...]
+    halfway: tuple[Key, ...]
     configs: Mapping[tuple[Key, Key], Key]
 
     def to_probe(self, setting: Key) -> Key:
@@ -43,7 +46,7 @@ class Group:
 
         Its curve is the first that has the setting, so that nearly all settings have the same.
         """
-        pairs = ((setting, curve) for curve in self.curves)
+        pairs = ((setting, curve) for curve in (*self.curves, *self.halfway))
         return next(self.configs[pair] for pair in pairs if pair in self.configs)
 
 
@@ -53,10 +56,17 @@ class Factors:
     Args:
         candidates: The configs.
         roles: Roles of the knobs. Default: as declared.
+        halved: Values of a learning knob that lie halfway between its points.
     """
 
-    def __init__(self, candidates: Candidates, roles: Mapping[str, Role] | None = None) -> None:
+    def __init__(
+        self,
+        candidates: Candidates,
+        roles: Mapping[str, Role] | None = None,
+        halved: Mapping[str, Sequence[Any]] = {},
+    ) -> None:
         self.candidates = candidates
+        self.halved = halved
         self.problem = candidates.problem
         self.roles = dict(roles or self.problem.roles)
         self._setting = self._places(Role.SYSTEMS, Role.BOTH)
@@ -64,7 +74,7 @@ class Factors:
 
     def as_both(self, knob: str) -> Factors:
         """Return the same space with ``knob`` changing speed and learning."""
-        return Factors(self.candidates, {**self.roles, knob: Role.BOTH})
+        return Factors(self.candidates, {**self.roles, knob: Role.BOTH}, self.halved)
 
     def setting_of(self, key: Key) -> Key:
         """Return the values that the time of a step depends on."""
@@ -91,7 +101,7 @@ class Factors:
         for key in [baseline, *keys]:
             pair = self.setting_of(key), self.curve_of(key)
             configs.setdefault(_at(key, both), {})[pair] = key
-        return tuple(map(_group, configs.values()))
+        return tuple(map(self._group, configs.values()))
 
     @cached_property
     def group_of(self) -> Mapping[Key, Group]:
@@ -108,17 +118,42 @@ class Factors:
         """True where a group has more than one setting: otherwise there is nothing to probe."""
         return any(len(group.settings) > 1 for group in self.groups)
 
+    def beside(self, key: Key) -> list[Key]:
+        """Return the configs halfway between one at points of its knobs and those next to it."""
+        setting, found = self.setting_of(key), list[Key]()
+        group = self.group_of[setting]
+        for place, name in enumerate(self.problem.base):
+            if key[place] in (between := self.halved.get(name, ())):
+                continue
+            number = bisect(between, key[place])
+            for value in between[max(number - 1, 0) : number + 1]:
+                curve = self.curve_of((*key[:place], value, *key[place + 1 :]))
+                if curve in group.halfway and (setting, curve) in group.configs:
+                    found.append(group.configs[setting, curve])
+        return found
+
+    def _group(self, configs: Mapping[tuple[Key, Key], Key]) -> Group:
+        settings, curves = (tuple(dict.fromkeys(column)) for column in zip(*configs, strict=True))
+        halved = [self.halved.get([*self.problem.base][place], ()) for place in self._curve]
+        own = self.curve_of(self.candidates.keys[0])
+        halfway = {
+            curve: None
+            for curve in curves
+            if curve != own and any(v in some for v, some in zip(curve, halved, strict=True))
+        }
+        return Group(
+            settings=settings,
+            curves=tuple(curve for curve in curves if curve not in halfway),
+            halfway=tuple(halfway),
+            configs=configs,
+        )
+
     def _places(self, *roles: Role) -> list[int]:
         return [place for place, name in enumerate(self.problem.base) if self.roles[name] in roles]
 
 
 def _at(key: Key, places: Sequence[int]) -> Key:
     return tuple([key[place] for place in places])
-
-
-def _group(configs: Mapping[tuple[Key, Key], Key]) -> Group:
-    settings, curves = (tuple(dict.fromkeys(column)) for column in zip(*configs, strict=True))
-    return Group(settings=settings, curves=curves, configs=configs)
 
 
 class Goals:

@@ -36,7 +36,7 @@ def planned_stages(
     """
     findings = Findings(factors)
     goals, budget = findings.goals, findings.problem.budget
-    curves = [len(group.curves) for group in factors.groups]
+    curves = [len(group.curves) if goals.learned else 1 for group in factors.groups]
     share = 1.0 if trials is None else min(trials / sum(curves), 1.0)
     sizes = [max(round(size * share), 1) for size in curves]
     if factors.has_choice:
@@ -60,12 +60,15 @@ def planned_stages(
             text = "the baseline with its own setting, whole, and further seeds where it differs"
             yield PlannedStage(name="train", least=0, most=2 * SEEDS[-1], text=text)
     kept, unseen = share_kept(goals, has_choice=factors.has_choice), sum(curves) - sum(sizes)
+    most = sum(sizes) + sum(len(group.halfway) for group in factors.groups if goals.learned)
     if goals.is_best_all:
-        yield from _rungs([sum(sizes)], unseen, budget, kept, "the better third of all curves")
+        who = "the better third of all curves"
+        yield from _rungs([sum(sizes)], most, unseen, budget, kept, who)
     elif goals.are_final:
         who = "two thirds of each group and what is within noise"
         who = who if factors.has_choice else "third of each group"
-        yield from _rungs(sizes, unseen, budget, kept, f"the better {who}")
+        sure = sizes if goals.learned else sizes[:1]  # the baseline's group may be the fastest
+        yield from _rungs(sure, most, unseen, budget, kept, f"the better {who}")
     if goals.target is not None:
         text = f"until one reaches {goals.target.metric}; those that cannot be first end"
         least = 0 if goals.are_final else sum(sizes)
@@ -77,15 +80,15 @@ def planned_stages(
 
 
 def _rungs(
-    sizes: list[int], unseen: int, budget: Budget, kept: float, who: str
+    least: list[int], most: int, unseen: int, budget: Budget, kept: float, who: str
 ) -> Iterator[PlannedStage]:
-    left, trained = sizes, 0
+    left, trained = least, 0
     others = f"; {counted(unseen, 'other')} are not looked at" if unseen else ""
     for epochs in rungs(budget.epochs, has_steps=budget.steps is not None):
         yield PlannedStage(
             name="train",
             least=sum(left),
-            most=sum(sizes),
+            most=most,
             share_of_trial=(epochs - trained) / budget.epochs,
             text=f"curves until {epochs} of {budget.epochs} epochs"
             + (f", {who}" if trained else others),

@@ -102,7 +102,7 @@ def _look_at_some(
     while picked:
         yield _asked(findings, picked, 1, budget)
         model.fit(speeds)
-        contenders = [each for group in groups for each in _contenders(findings, group)]
+        contenders = [each for group in groups for each in _contenders(findings, group.settings)]
         picked = [setting for setting in contenders if not speeds.num_asked(setting)]
     if left := [setting for setting in settings if not speeds.num_asked(setting)]:
         audited = rng.sample(left, math.ceil(AUDITED * len(left)))
@@ -167,23 +167,32 @@ def _probes(findings: Findings, key: Key, repeats: Iterable[int], budget: Budget
 
 def _undecided(findings: Findings, group: Group) -> list[Key]:
     """Return the settings of a group that are to be probed further."""
-    speeds, contenders = findings.speeds, _contenders(findings, group)
+    speeds, contenders = findings.speeds, _contenders(findings, group.settings)
     least = min((speeds.num_runs(each) for each in contenders), default=0)
     is_tie = least >= TIES_FROM and len(speeds.ties(group.settings)) == len(contenders)
     return [] if len(contenders) < 2 or is_tie else contenders
 
 
-def _contenders(findings: Findings, group: Group) -> list[Key]:
-    """Return the settings of a group that may be its fastest: by the model, where there is one.
+def _contenders(findings: Findings, settings: Sequence[Key]) -> list[Key]:
+    """Return the settings that may be the fastest: by the model, where there is one.
 
     The fastest of the probed ones is among them.
     """
     speeds, model = findings.speeds, findings.model
-    able = speeds.able(group.settings)
+    able = speeds.able(settings)
     if model is None or not model.is_fitted or not able:
-        return speeds.contenders(group.settings)
+        return speeds.contenders(settings)
     contenders = model.contenders(able, findings.goals.tie_margin)
-    return list(dict.fromkeys([*contenders, findings.fastest(group)]))
+    return list(dict.fromkeys([*contenders, max(able, key=speeds.mean)]))
+
+
+def groups_to_train(findings: Findings) -> Sequence[Group]:
+    """Return all groups; of speed alone the baseline's, and those that may have the fastest."""
+    groups, goals = findings.factors.groups, findings.goals
+    if goals.learned or goals.others:
+        return groups
+    left = {*_contenders(findings, [setting for group in groups for setting in group.settings])}
+    return [each for each in groups if each is groups[0] or left.intersection(each.settings)]
 
 
 def settle_speeds(

@@ -25,9 +25,9 @@ from orchestrator.search.factored.curves import (
 from orchestrator.search.factored.factors import Factors, Group
 from orchestrator.search.factored.findings import Curve, Findings
 from orchestrator.search.factored.planning import PROBE_S, PROBE_SHARE, planned_stages
-from orchestrator.search.factored.probes import look, looks, settle_speeds
+from orchestrator.search.factored.probes import groups_to_train, look, looks, settle_speeds
 from orchestrator.search.factored.roles import check_baseline, check_learning, check_systems
-from orchestrator.search.grid import Count, coarse, combinations, require_types
+from orchestrator.search.grid import Count, coarse, combinations, halfway, require_types
 from orchestrator.space.knob import Role
 from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
 
@@ -79,7 +79,14 @@ class Factored(SearchSpec):
         Raises:
             SweepFileError: There are too many combinations.
         """
-        return Factors(Candidates.of(problem, self.combinations(problem)))
+        halved = {
+            name: halfway(domain, self.points)
+            for name, domain in problem.domains.items()
+            # Not with a limit: it is the number of curves.
+            if problem.roles[name] is Role.LEARNING and self.trials is None
+        }
+        configs = combinations(problem, self.points, halved)
+        return Factors(Candidates.of(problem, configs), halved=halved)
 
     def combinations(self, problem: SearchProblem) -> Iterator[dict[str, Any]]:
         """Return every combination of a grid."""
@@ -114,7 +121,7 @@ class FactoredSearch(Search):
         self._spec = spec
         self._problem = factors.problem
         self._findings = Findings(factors, num_looks=len(looks(spec.probes)))
-        self._findings.notes += coarse(self._problem, spec.points)
+        self._findings.notes += coarse(self._problem, spec.points, factors.halved)
         self.probe_budget = _of_speed_alone(self._problem.budget, spec.probe_steps)
         self.confirm_budget = _of_speed_alone(self._problem.budget, spec.confirm_steps)
         self._assigned: list[tuple[Group, Key]] = []
@@ -200,6 +207,8 @@ class FactoredSearch(Search):
                 by_group[None if goals.is_best_all else group].append(curve)
             kept = () if goals.is_best_all else curves[:1]  # the baseline's
             yield from train_in_rungs(findings, by_group.values(), kept, share)
+            assigned += self._between()
+            curves = [findings.curve(key) for _, key in assigned]
         if goals.target is not None:
             yield from settle_speeds(findings, lambda: findings.factors.groups, probe_budget)
             yield from self._race(goals.target, curves)
@@ -224,8 +233,8 @@ class FactoredSearch(Search):
         findings = self._findings
         found = [
             (group, findings.trained_with(group, curve))
-            for group in findings.factors.groups
-            for curve in group.curves
+            for group in groups_to_train(findings)
+            for curve in group.curves[: None if findings.goals.learned else 1]
         ]
         assigned = [(group, key) for group, key in found if key is not None]
         limit = self._spec.trials
@@ -236,6 +245,12 @@ class FactoredSearch(Search):
             rng.shuffle(others := assigned[1:])  # a larger limit adds to them
             assigned[1:] = others[: limit - 1]
         return assigned
+
+    def _between(self) -> list[tuple[Group, Key]]:
+        """Return the curves between points of an interval that were trained, likewise."""
+        factors, keys = self._findings.factors, [key for key, _ in self._findings.curves]
+        found = [(factors.group_of[factors.setting_of(key)], key) for key in dict.fromkeys(keys)]
+        return [each for each in found if factors.curve_of(each[1]) in each[0].halfway]
 
     def _race(self, target: Objective, curves: Sequence[Curve]) -> Iterator[list[Proposal]]:
         """Train on the composed clock, then the winner and what is near it with further seeds."""

@@ -10,8 +10,17 @@ from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import Proposal
 from orchestrator.search import Factored
 from orchestrator.search.factored.search import FactoredSearch
+from orchestrator.space.configs import replaced
+from orchestrator.space.domains import loguniform
 from orchestrator.trial import Stage, Trial
-from tests.orchestrator.search.factored.simulated import EPOCHS, SAMPLES, Machine, Truth, problem
+from tests.orchestrator.search.factored.simulated import (
+    EPOCHS,
+    SAMPLES,
+    SMALL,
+    Machine,
+    Truth,
+    problem,
+)
 from tests.orchestrator.search.playing import asked_in, completed, journalled, replay, trial_of
 
 SEEDS = range(40)
@@ -43,12 +52,26 @@ def test_the_stages_follow_each_other_and_no_trial_is_asked_for_twice() -> None:
     assert set(map(tuple, parts.values())) <= {(1,), (1, 3), (1, 3, None), (None,)}
 
 
-def test_without_objectives_that_are_learned_one_curve_a_group_is_trained() -> None:
-    here = problem()
+def test_of_speed_alone_one_curve_of_each_group_that_may_be_the_fastest_is_trained() -> None:
+    here, truth = problem(), Truth(1)
     here = replace(here, objectives=here.objectives[:1])
-    trials = [t for t, _ in ran(here, Truth(1)).results]
-    whole = [t for t in trials if t.stage is Stage.TRAIN and t.budget.pause_after is None]
-    assert sorted(t.config["batch"] for t in whole) == [64, 128, 256, 512], "no further seeds"
+    trials = [t for t, _ in ran(here, truth).results]
+    trained = {t.config["batch"]: t.config for t in trials if t.stage is Stage.TRAIN}
+    assert {64, 512} == trained.keys(), "the baseline's, and the fastest: no further seeds"
+    assert {config["lr"] for config in trained.values()} == {0.03}
+
+
+def test_between_points_of_an_interval_curves_beside_the_best_are_trained() -> None:
+    here, truth = problem(replaced(SMALL, {"lr": loguniform(0.003, 0.3)})), Truth(1)
+    search = Factored().start(here)
+    machine = Machine(truth, here).run(search)
+    trained = {t.config["lr"] for t, _ in machine.results if t.stage is Stage.TRAIN}
+    assert {0.003, 0.03, 0.3} < trained <= {0.003, 0.00948683, 0.03, 0.0948683, 0.3}
+    (note,) = search.notes()
+    assert note.endswith("what lies between is looked at beside the best alone (points= sets more)")
+    limited = Machine(truth, here).run(Factored(trials=12).start(here))
+    trained = {t.config["lr"] for t, _ in limited.results if t.stage is Stage.TRAIN}
+    assert trained == {0.003, 0.03, 0.3}
 
 
 def notes_of(truth: Truth) -> tuple[list[str], FactoredSearch, list[Trial]]:
