@@ -19,7 +19,7 @@ from orchestrator.trial import Stage
 
 TIME: Final = "metrics.time_to_accuracy_s"
 GOODPUT: Final = "metrics.goodput"
-_SPEED: Final = "metrics.samples_per_s"
+SPEED: Final = "metrics.samples_per_s"
 
 MAJORITY_SHARE: Final = "metrics.val_majority_share"
 """Column of the accuracy of a model that always predicts the most frequent class."""
@@ -232,7 +232,7 @@ def with_derived(
     known = samples[is_searched].dropna()
     own = known[rows_of(trials, baseline)[known.index]]
     reference = known.head(1).sum() if own.empty else own.median()
-    goodput = numbers_of(trials, _SPEED) * reference / samples
+    goodput = numbers_of(trials, SPEED) * reference / samples
     return trials.assign(**{TIME: clock_of(there), GOODPUT: goodput})
 
 

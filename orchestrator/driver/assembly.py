@@ -29,8 +29,8 @@ from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import Stages
 from orchestrator.storage.sweep_record import Capacity, SweepRecord
 from orchestrator.sweep.problem import search_problem, target_of
-from orchestrator.system import mps
 from orchestrator.system.cgroup import node_bytes
+from orchestrator.system.gpus import start_mps
 
 if TYPE_CHECKING:
     from orchestrator.execution.process.fork_servers import ForkServers
@@ -58,7 +58,7 @@ def make_executor(request: Request, folder: Path, plan: Plan | None = None) -> E
     if plan is not None and plan.machine.has_mps:
         sweep = request.sweep
         if sweep.trainable.demand_of(sweep.baseline, plan.machine).shares_gpu:
-            mps.start(folder)  # before the servers, whose environment trials have
+            start_mps(folder)  # before the servers, whose environment trials have
     servers = ForkServers(folder=folder)
     if request.options.address is not None:
         return _started_ray(request, servers)

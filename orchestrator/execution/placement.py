@@ -8,9 +8,8 @@ from typing import Literal
 from orchestrator.execution.leases import trial_cores
 from orchestrator.machine import Machine, Node
 from orchestrator.sweep.definition import NODE, Cores
-from orchestrator.system import mps
 from orchestrator.system.cores import usable_cores
-from orchestrator.system.gpus import visible_gpus
+from orchestrator.system.gpus import has_mps, visible_gpus
 from orchestrator.trainable import Demand
 
 
@@ -23,7 +22,7 @@ def local_machine() -> Machine:
         gpus=len(gpus),
         gpu_name=gpus[0].name if gpus else "",
         reserved_cpus=len(usable_cores()) - cores,
-        has_mps=bool(gpus) and mps.is_here(),
+        has_mps=bool(gpus) and has_mps(),
     )
     return Machine(nodes=(node,))
 

@@ -13,7 +13,7 @@ from orchestrator.data import DataFolders
 from orchestrator.kernel.events import Started
 from orchestrator.kernel.search import Pause
 from orchestrator.machine import Machine
-from orchestrator.system import mps
+from orchestrator.system.gpus import limits_of
 from orchestrator.trainable import Demand
 from orchestrator.trial import Isolation, Report, Trial, TrialResult, TrialState
 
@@ -269,7 +269,7 @@ class Rank:
             "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as NVML counts, which the telemetry reads
         }
         if self.part < 1 and self.gpus:
-            variables |= mps.limits(self.part, self.gpus[0])
+            variables |= limits_of(self.part, self.gpus[0])
         if self.master is not None:
             variables |= {
                 "RANK": str(self.index),

@@ -259,15 +259,13 @@ class SweepRecord:
         now, then = self.to_json(), before.to_json()
         names = [entry.name for entry in fields(self) if entry.metadata.get("part") == part]
         if "rigor" in names:
-            names[names.index("rigor") : names.index("rigor") + 1] = _RIGOR_OF_THE_QUESTION
+            names.remove("rigor")
+            names += [name for name in RIGOR_FIELDS if name not in _MAY_CHANGE]
         return {name: (then[name], now[name]) for name in names if then[name] != now[name]}
 
 
-_RIGOR_OF_THE_QUESTION: Final = (
-    "accuracy_tolerance", "repeats", "max_repeats", "confirm", "max_confirm", "finalists",
-    "check_isolated", "tie_margin",
-)  # fmt: skip
-"""Fields of the rigor that make another question; the others may change with a resumption."""
+_MAY_CHANGE: Final = ("interleaved", "half_width", "retries", "time_limit_s")
+"""Fields of the rigor that make no other question: they may change with a resumption."""
 
 
 def hash_of(file: Path) -> str:

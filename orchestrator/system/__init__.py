@@ -5,8 +5,7 @@ cgroup: limits of control groups and the node, the order of kills, imports witho
 processes: CPU time, memory and waiting of process trees
 lifeline: processes that end with their parent or trial, and leave signals to the driver
 allocators: environment variables of memory allocators
-gpus: GPUs by UUID
-mps: parts of a GPU for several processes at a time
+gpus: GPUs by UUID; parts of one for several processes at a time
 disk: files that are synced for good; private folders; lock files for all users
 streams: standard output that outlasts its reader, in UTF-8
 """

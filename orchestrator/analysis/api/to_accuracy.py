@@ -7,7 +7,7 @@ import pandas as pd
 from orchestrator.analysis.columns import params_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.knobs.scaling import target_of
-from orchestrator.analysis.statistics.by_config import SPEED
+from orchestrator.analysis.rule import SPEED
 from orchestrator.analysis.tables.run_tables import RunTables
 
 

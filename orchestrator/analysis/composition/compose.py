@@ -11,6 +11,7 @@ import pandas as pd
 from orchestrator.analysis.columns import metrics_of, params_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition import parts
+from orchestrator.analysis.rule import SPEED
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.intervals import t_quantile
 from orchestrator.metric_table import OF_THE_TARGET
@@ -92,7 +93,7 @@ def compose(
 
 def rate_of(speed: Objective) -> str:
     """Return the rate that probes are compared by: the objective, unless that is composed."""
-    return parts.RATE.removeprefix("metrics.") if _is_of_curves(speed.metric) else speed.metric
+    return SPEED.removeprefix("metrics.") if _is_of_curves(speed.metric) else speed.metric
 
 
 def _is_of_curves(column: str) -> bool:

@@ -22,6 +22,7 @@ from orchestrator.analysis.columns import (
     varying_params_of,
 )
 from orchestrator.analysis.comparable import probed_co_located
+from orchestrator.analysis.rule import GOODPUT, SPEED, TIME
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.curves import last_of_curves
 from orchestrator.analysis.statistics.intervals import t_quantile
@@ -40,14 +41,11 @@ CONFIG: Final = "params.config"
 KEYS: Final = (SETTING, COMBINATION, CONFIG)
 
 ENDED: Final = (TrialState.COMPLETED, TrialState.STOPPED)
-_REACHED: Final = "metrics.time_to_accuracy_s"
 _ROLES: Final = {
     SETTING: (Role.SYSTEMS, Role.BOTH),
     COMBINATION: (Role.LEARNING, Role.BOTH),
     CONFIG: tuple(Role),
 }
-
-RATE: Final = "metrics.samples_per_s"
 
 _EPOCH_S: Final = "metrics.epoch_s"
 _START_S: Final = "metrics.epoch_start_s"
@@ -165,8 +163,8 @@ def curve_ends(trials: pd.DataFrame, state: TrialState, *, to_target: bool) -> p
     ended = of_stage[of_stage["state"].isin(ENDED)]
     ends = ended[last_of_curves(ended)]
     completed = ends["state"] == TrialState.COMPLETED
-    if to_target and _REACHED in ends.columns:
-        completed |= ends[_REACHED].notna()
+    if to_target and TIME in ends.columns:
+        completed |= ends[TIME].notna()
     if state is TrialState.COMPLETED:
         return ends[completed]
     return ends[~ends[COMBINATION].isin(ends.loc[completed, COMBINATION])]
@@ -229,8 +227,8 @@ def curve_times(trials: pd.DataFrame, ends: pd.DataFrame, curves: pd.DataFrame) 
             COMBINATION: ends[COMBINATION],
             "epochs": epochs,
             "samples": epochs * _samples_per_epoch(ends, curves),
-            "to_target": (numbers_of(ends, _REACHED) - warm_up_s) / numbers_of(ends, _EPOCH_S),
-            "efficiency": numbers_of(ends, "metrics.goodput") / numbers_of(ends, RATE),
+            "to_target": (numbers_of(ends, TIME) - warm_up_s) / numbers_of(ends, _EPOCH_S),
+            "efficiency": numbers_of(ends, GOODPUT) / numbers_of(ends, SPEED),
         }
     )
     of_combination = rows.groupby(COMBINATION, sort=False).mean()
@@ -240,7 +238,7 @@ def curve_times(trials: pd.DataFrame, ends: pd.DataFrame, curves: pd.DataFrame) 
 
 def _samples_per_epoch(ends: pd.DataFrame, curves: pd.DataFrame) -> pd.Series[float]:
     """Return the samples of an epoch of each row: as reported, or by its own rate."""
-    speed = numbers_of(ends, RATE)
+    speed = numbers_of(ends, SPEED)
     told = (numbers_of(ends, _EPOCH_S) - _starts(ends)) * speed
     if curves.empty:
         return told
@@ -265,7 +263,7 @@ def with_times(configs: pd.DataFrame) -> pd.DataFrame:
         configs: With the columns of :func:`curve_times`, and of each config's setting the speed,
             the start of an epoch, and the columns of :func:`one_offs`.
     """
-    speed, epochs = numbers_of(configs, RATE), configs["epochs"]
+    speed, epochs = numbers_of(configs, SPEED), configs["epochs"]
     epoch_s = _starts(configs) + configs["samples"] / epochs.where(epochs > 0) / speed
     warm_up_s = configs[WARM_UP].fillna(0.0)
     train_s = warm_up_s + epochs * epoch_s
@@ -274,7 +272,7 @@ def with_times(configs: pd.DataFrame) -> pd.DataFrame:
         "metrics.train_s": train_s,
         "metrics.eval_s": configs["eval_s"],
         "metrics.time_to_accuracy_s": warm_up_s + configs["to_target"] * epoch_s,
-        "metrics.goodput": configs["efficiency"] * speed,
+        GOODPUT: configs["efficiency"] * speed,
         WALL: configs[SETUP] + train_s + configs["eval_s"].fillna(0.0),
     }
     known = {name: value for name, value in times.items() if name in configs or name == WALL}

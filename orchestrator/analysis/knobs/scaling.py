@@ -9,8 +9,8 @@ import pandas as pd
 
 from orchestrator.analysis.columns import TableError, numbers_of, params_of, texts_of
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.rule import TIME, limit_of
-from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, SPEED
+from orchestrator.analysis.rule import SPEED, TIME, limit_of
+from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER
 from orchestrator.analysis.statistics.curves import accuracy_asked
 from orchestrator.analysis.statistics.intervals import t_quantile
 from orchestrator.analysis.tables.checks import require

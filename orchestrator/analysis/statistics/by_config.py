@@ -12,6 +12,7 @@ import pandas as pd
 
 from orchestrator.analysis.columns import metrics_of, params_of
 from orchestrator.analysis.comparable import ALL, GROUP
+from orchestrator.analysis.rule import SPEED
 from orchestrator.analysis.statistics import pooling
 from orchestrator.analysis.statistics.curves import last_of_curves
 from orchestrator.analysis.statistics.intervals import t_quantile
@@ -30,7 +31,6 @@ _EVALUATED: Final = "evaluated"
 
 LOADER: Final = "metrics.loader_only_samples_per_s"
 COMPUTE: Final = "metrics.compute_only_samples_per_s"
-SPEED: Final = "metrics.samples_per_s"
 
 _GAIN: Final = "metrics.gain"
 

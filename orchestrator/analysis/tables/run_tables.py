@@ -176,11 +176,6 @@ class RunTables:
         configs = self._completed if is_completed else self._searched(self.searched, state)
         return configs[configs[GROUP] == self.main_group]
 
-    @cached_property
-    def stopped(self) -> pd.DataFrame:
-        """The configs of a factored search in all groups whose curves were stopped."""
-        return self._searched(self.grouped, TrialState.STOPPED)
-
     def only(self, are_asked: pd.Series[bool]) -> RunTables:
         """Return the run with some of its trials alone: ``run.only(run.trials["seed"] == 0)``."""
         return replace(self, trials=self.trials[are_asked].reset_index(drop=True))

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.errors import SweepError
 from orchestrator.kernel.executor import Rank
-from orchestrator.system import mps
+from orchestrator.system import gpus
 from tests.orchestrator.helpers.made_nvml import Gpu, MadeNvml
 
 
@@ -19,7 +19,7 @@ def control(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"):
         monkeypatch.setenv(name, "")  # so that it is restored
         monkeypatch.delenv(name)
-    script = tmp_path / "bin" / mps.CONTROL
+    script = tmp_path / "bin" / gpus.CONTROL
     script.parent.mkdir()
     script.write_text('#!/bin/sh\necho "$@" > "$CUDA_MPS_PIPE_DIRECTORY/words"\nexec sleep 60\n')
     script.chmod(0o755)
@@ -32,10 +32,10 @@ def test_it_runs_in_the_drivers_folder_until_the_driver_ends(
 ) -> None:
     at_the_end = []
     monkeypatch.setattr("atexit.register", at_the_end.append)
-    mps.start(tmp_path)
+    gpus.start_mps(tmp_path)
     assert (tmp_path / "mps/words").read_text() == "-f\n"
     assert os.environ["CUDA_MPS_PIPE_DIRECTORY"] == str(tmp_path / "mps")
-    mps.start(tmp_path)  # it runs
+    gpus.start_mps(tmp_path)  # it runs
     [started] = [each for each in psutil.Process().children() if each.name() == "sleep"]
     (end,) = at_the_end
     end()
@@ -45,9 +45,9 @@ def test_it_runs_in_the_drivers_folder_until_the_driver_ends(
 def test_one_that_does_not_start_is_one_sentence(control: Path, tmp_path: Path) -> None:
     control.write_text("#!/bin/sh\necho 'An instance of this daemon is already running'\nexit 1\n")
     with pytest.raises(SweepError, match="does not start: An instance of this daemon") as error:
-        mps.start(tmp_path)
+        gpus.start_mps(tmp_path)
     assert "CUDA_MPS_PIPE_DIRECTORY" in error.value.hint
-    assert mps.is_here()
+    assert gpus.has_mps()
 
 
 def test_a_rank_has_its_part_of_the_processors_and_the_memory(

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.columns import config_of, rows_of, text_of, texts_of
-from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation import front as fronts
 from orchestrator.analysis.report import tables
@@ -33,7 +32,7 @@ from orchestrator.analysis.wording import (
 from orchestrator.formats import counted, percent
 from orchestrator.metrics import Published, is_accuracy
 from orchestrator.space.configs import format_value
-from orchestrator.trial import Stage
+from orchestrator.trial import Stage, TrialState
 
 MAX_ROWS: Final = 40
 
@@ -150,7 +149,7 @@ def _composed_notes(view: View) -> Iterator[str]:
     if not view.tables.is_composed:
         return
     learned = learned_word(view.rule)
-    num_stopped = int((view.tables.stopped[GROUP] == view.tables.main_group).sum())
+    num_stopped = len(view.tables.searched_configs(TrialState.STOPPED))
     num_all, num_known = len(view.tables.candidates), len(view.all_configs)
     if view.configs[COMPOSED].any():
         yield (

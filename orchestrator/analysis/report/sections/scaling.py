@@ -12,8 +12,7 @@ from orchestrator.analysis.knobs.scaling import scaling, target_of, turning_poin
 from orchestrator.analysis.report import tables
 from orchestrator.analysis.report.drawing import Colour, Figure, axis, bars
 from orchestrator.analysis.report.view import View
-from orchestrator.analysis.rule import TIME
-from orchestrator.analysis.statistics.by_config import SPEED
+from orchestrator.analysis.rule import SPEED, TIME
 from orchestrator.analysis.wording import interval_text, short, shown
 
 KNOBS: Final = ("nodes", "gpus", "num_gpus", "ranks", "batch_size")

@@ -13,7 +13,8 @@ import pandas as pd
 from orchestrator.analysis.report import tables
 from orchestrator.analysis.report.drawing import PHASES, Figure, axis, rows_axis
 from orchestrator.analysis.report.view import View, are_marked, limited
-from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, SPEED, Gain, gains_of
+from orchestrator.analysis.rule import SPEED
+from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, Gain, gains_of
 from orchestrator.analysis.statistics.curves import CLOCK, accuracy_asked
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.wording import shown

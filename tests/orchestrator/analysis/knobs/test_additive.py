@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import orchestrator.analysis as an
-from orchestrator.analysis.knobs.additive import model_effects
+from orchestrator.analysis.knobs.effects import model_effects
 from orchestrator.analysis.knobs.of_run import figures_of
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 

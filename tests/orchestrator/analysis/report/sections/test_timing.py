@@ -15,7 +15,8 @@ from orchestrator.analysis.report.sections.timing import (
     times_of,
 )
 from orchestrator.analysis.report.view import View
-from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, SPEED, Gain
+from orchestrator.analysis.rule import SPEED
+from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, Gain
 from tests.orchestrator.analysis.made_runs import MadeRun, config
 from tests.orchestrator.analysis.report.pages import view_of_run
 
