@@ -4,10 +4,12 @@ import ast
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -144,7 +146,16 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     uv("venv", "--quiet", "--python", sys.executable, folder / "venv")
     python, pinned = folder / "venv/bin/python", ROOT / "requirements.lock"
     uv("pip", "install", "--quiet", "--python", python, "--constraint", pinned, wheel)
+    _link_bytecode(Path(pytest.__file__).parents[1], *folder.glob("venv/lib/*/site-packages"))
     return folder / "venv"
+
+
+def _link_bytecode(ours: Path, theirs: Path) -> None:
+    """Compile nothing twice: uv links the same files, and byte code knows them by their times."""
+    with suppress(OSError):  # on another disk they are copies
+        for compiled in ours.rglob("__pycache__"):
+            if (home := theirs / compiled.relative_to(ours).parent).is_dir():
+                shutil.copytree(compiled, home / compiled.name, copy_function=os.link)
 
 
 @pytest.fixture

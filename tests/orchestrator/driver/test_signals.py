@@ -115,7 +115,6 @@ RAY_AND_MLFLOW = ("--tracking-uri", "sqlite:///mlflow.db")
     [
         (signal.SIGINT, "driver", INLINE),
         pytest.param(signal.SIGHUP, "group", INLINE, marks=pytest.mark.slow),
-        pytest.param(signal.SIGUSR1, "driver", INLINE, marks=pytest.mark.slow),
         # As a terminal does: Ray has a handler of its own for it.
         pytest.param(signal.SIGINT, "group", RAY, marks=pytest.mark.slow),
         # As batch systems and service managers do.
