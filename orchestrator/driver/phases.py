@@ -85,6 +85,7 @@ def make_phases(
                 budget=search.confirm_budget if isinstance(search, FactoredSearch) else None,
                 share=share,
                 least_s=least_s,
+                side_by_side=capacity.total > capacity.per_node,
                 allowance=CONFIRM_SHARE if ends_early else None,
             )
         )

@@ -159,8 +159,8 @@ class Spending(Gate):
         self._begun.add(trial.id)
         self._to_start.pop(trial.id, None)
         if trial.id not in self._held:  # else it is another attempt
-            shared = (each for each in self._held.values() if each.trial.interleaved)
-            held = next(shared, None) if trial.interleaved else None
+            of_round = (h for h in self._held.values() if h.trial.repeat == trial.repeat)
+            held = next((h for h in of_round if h.trial.interleaved and trial.interleaved), None)
             self._held[trial.id] = held or _Held(trial=trial, since=at, cores=cores)
 
     def _finish(self, trial: Trial, at: float, result: TrialResult) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Final
 
@@ -55,23 +55,20 @@ def train(findings: Findings, curves: Sequence[Curve], until: int) -> Iterator[l
 
 
 def train_in_rungs(
-    findings: Findings, groups: Iterable[Sequence[Curve]], kept: Sequence[Curve], share: float
+    findings: Findings, curves: Sequence[Curve], kept: Sequence[Curve], share: float
 ) -> Iterator[list[Proposal]]:
-    """Train all curves to the first rung, the better part of each group to the next, and so on.
+    """Train the curves of a group to the first rung, the better part to the next, and so on.
 
     Paused curves continue where they are. The curves in ``kept`` are never left. Over an interval
     the curves halfway between the best one and those next to it are added.
     """
-    left, budget, before = list(groups), findings.problem.budget, 0
+    budget, before = findings.problem.budget, 0
     for epochs in rungs(budget.epochs, has_steps=budget.steps is not None):
         if before:
-            added = [beside_best(findings, each, before) for each in left]
-            yield from train(findings, [curve for curves in added for curve in curves], before)
-            left = [
-                survivors(findings, [*each, *more], kept, before, share)
-                for each, more in zip(left, added, strict=True)
-            ]
-        yield from train(findings, [curve for curves in left for curve in curves], epochs)
+            added = beside_best(findings, curves, before)
+            yield from train(findings, added, before)
+            curves = survivors(findings, [*curves, *added], kept, before, share)
+        yield from train(findings, curves, epochs)
         before = epochs
 
 

@@ -86,6 +86,7 @@ class Findings:
         self.model = SpeedModel(factors) if is_modelled else None
         self.curves: dict[tuple[Key, int], Curve] = {}
         self.fingerprints: dict[Key, Fingerprint] = {}
+        self.checked = set[str]()  # systems knobs whose role was
         self.notes: list[str] = []
         self.samples_per_epoch = 0.0
         self.spent_s = defaultdict[Stage, float](float)
@@ -151,11 +152,12 @@ class Findings:
         """Return the config to train a curve with; None where no setting of it can run.
 
         One that has begun, to check a role, before more were asked for or in an earlier run, keeps
-        its setting.
+        its setting; the baseline with its own setting is trained for a check alone.
         """
         found = [group.configs.get((each, curve)) for each in self.by_preference(group)]
         configs = [key for key in found if key is not None]
         begun = {key: self.curves[key, 0].epochs for key in configs if (key, 0) in self.curves}
+        begun.pop(self.factors.candidates.keys[0], None)
         return max(begun, key=begun.__getitem__, default=next(iter(configs), None))
 
     def fastest(self, group: Group) -> Key:

@@ -45,6 +45,9 @@ def check_systems(findings: Findings) -> Iterator[list[Proposal]]:
     procedure and the power approach", Journal of Pharmacokinetics and Biopharmaceutics 15, 1987).
     """
     for knob, pair in suspects(findings).items():
+        if knob in findings.checked:
+            continue
+        findings.checked.add(knob)
         margin = findings.goals.tolerances[0] / 2 if findings.goals.learned else 0.0
         differences = list[float]()
         for num_seeds in SEEDS if margin else ():
@@ -103,33 +106,34 @@ def what_differs(findings: Findings, pair: Pair) -> str:
     return "" if same else "first losses"
 
 
-def check_baseline(findings: Findings) -> Iterator[list[Proposal]]:
-    """Train the baseline whole with its own setting; find the systems knobs that change the result.
+def check_baseline(findings: Findings) -> Generator[list[Proposal], None, bool]:
+    """Find the systems knobs that change the baseline's result; return True if there are any.
 
     Curves are trained with the fastest setting. A knob that costs accuracy late changes no
     fingerprint, so the baseline's curve with that setting is compared with its own, for one seed.
     If the two differ by more than the margin, further seeds separate chance from a difference.
-    The knobs that explain a difference become ``both``, before other curves are trained.
+    The knobs that explain a difference become ``both``.
     """
     own, goals = findings.factors.candidates.keys[0], findings.goals
-    while goals.learned:
-        group = findings.factors.groups[0]
-        found = [group.configs.get((s, group.curves[0])) for s in findings.by_preference(group)]
-        picked = next((key for key in found if key is not None), own)
-        differences = yield from _shown_difference(findings, (own, picked), goals.tolerances[0] / 2)
-        if not differences:
-            return
-        knobs = yield from _responsible(findings, own, picked, abs(fmean(differences)))
-        for knob in knobs:
-            findings.factors = findings.factors.as_both(knob)
-        objective, figures = goals.learned[0], findings.mean_figures(own) or (math.nan,)
-        mean = objective.sign * figures[0]
-        findings.notes.append(
-            f"{' and '.join(knobs)}: declared systems, and the baseline has {objective.metric} "
-            f"{mean:.4f} with its own setting and "
-            f"{mean - objective.sign * fmean(differences):.4f} with the fastest one, over "
-            f"{len(differences)} paired seeds: counted as both here, speed and learning"
-        )
+    group = findings.factors.groups[0]
+    picked = findings.trained_with(group, group.curves[0]) or own
+    if not goals.learned:
+        return False
+    differences = yield from _shown_difference(findings, (own, picked), goals.tolerances[0] / 2)
+    if not differences:
+        return False
+    knobs = yield from _responsible(findings, own, picked, abs(fmean(differences)))
+    for knob in knobs:
+        findings.factors = findings.factors.as_both(knob)
+    objective, figures = goals.learned[0], findings.mean_figures(own) or (math.nan,)
+    mean = objective.sign * figures[0]
+    findings.notes.append(
+        f"{' and '.join(knobs)}: declared systems, and the baseline has {objective.metric} "
+        f"{mean:.4f} with its own setting and "
+        f"{mean - objective.sign * fmean(differences):.4f} with the fastest one, over "
+        f"{len(differences)} paired seeds: counted as both here, speed and learning"
+    )
+    return True
 
 
 def _shown_difference(

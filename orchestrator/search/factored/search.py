@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from orchestrator.formats import counted
 from orchestrator.kernel.problem import Candidates, Key, SearchProblem, key_of
-from orchestrator.kernel.search import WAIT, Pause, PlannedStage, Proposal, Search, SearchSpec
+from orchestrator.kernel.search import Pause, PlannedStage, Proposal, Search, SearchSpec
 from orchestrator.metrics import Objective
 from orchestrator.search.factored.curves import (
     Race,
@@ -24,6 +24,7 @@ from orchestrator.search.factored.curves import (
 )
 from orchestrator.search.factored.factors import Factors, Group
 from orchestrator.search.factored.findings import Curve, Findings
+from orchestrator.search.factored.flows import Flow, Flows
 from orchestrator.search.factored.planning import PROBE_S, PROBE_SHARE, planned_stages
 from orchestrator.search.factored.probes import groups_to_train, look, looks, settle_speeds
 from orchestrator.search.factored.roles import check_baseline, check_learning, check_systems
@@ -105,10 +106,7 @@ class Factored(SearchSpec):
 
 
 class FactoredSearch(Search):
-    """Probes, curves and seeds, each in batches of trials that do not wait for each other.
-
-    The stages are one generator of batches. It continues when the last trial of a batch has its
-    result, not at a question: so the next batch depends on the results alone.
+    """Probes, curves and seeds; what does not depend on each other is side by side.
 
     Attributes:
         probe_budget: Budget of a probe: of speed alone.
@@ -124,26 +122,17 @@ class FactoredSearch(Search):
         self._findings.notes += coarse(self._problem, spec.points, factors.halved)
         self.probe_budget = _of_speed_alone(self._problem.budget, spec.probe_steps)
         self.confirm_budget = _of_speed_alone(self._problem.budget, spec.confirm_steps)
-        self._assigned: list[tuple[Group, Key]] = []
         self._racing: Race | None = None
-        self._flow = self._stages()
-        self._num_out = 0
-        self._batch: list[Proposal] = []
-        self._next_batch()
+        self._flows = Flows(self._problem, self._stages())
 
     def ask(self) -> Proposal | Pause | None:
-        """Return the next trial of the batch."""
-        if not self._batch:
-            return WAIT if self._num_out else None
-        self._num_out += 1
-        return self._batch.pop(0)
+        """Return the next trial of those that depend on no other result."""
+        return self._flows.ask()
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        """Take a result; at the end of a batch make the next one."""
-        self._num_out -= 1
+        """Take a result, and continue with what depended on it."""
         self._findings.tell(trial, result)
-        if not self._batch and not self._num_out:
-            self._next_batch()
+        self._flows.tell(trial)
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
         """Return True for a curve that is at the target, or cannot be the first there."""
@@ -170,9 +159,7 @@ class FactoredSearch(Search):
         """Continue to ``trials`` curves: through the stages again, with all that is known."""
         if trials > (self._spec.trials or trials):
             self._spec = replace(self._spec, trials=trials)
-            self._flow = self._stages()
-            if not self._batch and not self._num_out:
-                self._next_batch()
+            self._flows.replace(self._stages())
 
     def notes(self) -> list[str]:
         """Return the notes that were not handed out yet."""
@@ -184,43 +171,55 @@ class FactoredSearch(Search):
         """The knobs' roles, as far as they were checked."""
         return dict(self._findings.factors.roles)
 
-    def _next_batch(self) -> None:
-        self._batch = next((batch for batch in self._flow if batch), [])
-
-    def _stages(self) -> Iterator[list[Proposal]]:
-        findings, probe_budget = self._findings, self.probe_budget
-        is_first = not findings.curves
-        yield self._known() if is_first else []
-        share = share_kept(findings.goals, has_choice=findings.factors.has_choice)
-        for num_probes in looks(self._spec.probes):
-            yield from look(findings, num_probes, probe_budget)
-            if num_probes == 1 and findings.factors.has_choice and is_first:
-                yield from check_systems(findings)
-        yield from check_baseline(findings)
-        self._assigned = assigned = self._chosen()
-        goals = findings.goals
+    def _stages(self) -> Flow:
+        findings, goals, budget = self._findings, self._findings.goals, self.probe_budget
+        self._racing = None
+        yield [] if findings.curves else self._known()
+        # The baseline with its own setting takes long, and depends on no probe.
+        own = [findings.curve(findings.factors.candidates.keys[0])] if goals.learned else []
+        is_alone = not findings.factors.has_choice  # then that is the curve of its group
+        baseline = train(findings, [] if is_alone else own, self._problem.budget.epochs)
+        yield [self._probed_and_in_rungs(), baseline]
+        while (yield from check_baseline(findings)):
+            yield from self._in_rungs()
+        assigned = [*self._chosen(self._spec.trials), *self._between()]
         curves = [findings.curve(key) for _, key in assigned]
-        if goals.are_final:
-            by_group = defaultdict[Group | None, list[Curve]](list)
-            for (group, _), curve in zip(assigned, curves, strict=True):
-                # If the best figure alone counts (a target is relative to it), all are one group.
-                by_group[None if goals.is_best_all else group].append(curve)
-            kept = () if goals.is_best_all else curves[:1]  # the baseline's
-            yield from train_in_rungs(findings, by_group.values(), kept, share)
-            assigned += self._between()
-            curves = [findings.curve(key) for _, key in assigned]
+        limit, num = self._spec.trials, len(self._chosen(None))
+        if limit is not None and limit < num:
+            left_out = f"{num - limit:,} of {counted(num, 'curve')}"
+            findings.notes.append(f"{left_out} are not looked at: trials={limit:,}")
         if goals.target is not None:
-            yield from settle_speeds(findings, lambda: findings.factors.groups, probe_budget)
+            yield from settle_speeds(findings, lambda: findings.factors.groups, budget)
             yield from self._race(goals.target, curves)
         check_learning(findings, curves)
         if goals.are_final and not goals.is_best_all:
             self._racing = None
-            yield from repeat_near_front(findings, assigned, self._spec.num_seeds(self._problem))
-            yield from settle_speeds(
-                findings,
-                lambda: [group for group, _ in near_front(findings, assigned)],
-                probe_budget,
-            )
+            yield [
+                repeat_near_front(findings, assigned, self._spec.num_seeds(self._problem)),
+                settle_speeds(
+                    findings, lambda: [each for each, _ in near_front(findings, assigned)], budget
+                ),
+            ]
+
+    def _probed_and_in_rungs(self) -> Flow:
+        for num_probes in looks(self._spec.probes):
+            yield from look(self._findings, num_probes, self.probe_budget)
+            if num_probes == 1:
+                yield from check_systems(self._findings)
+        yield from self._in_rungs()
+
+    def _in_rungs(self) -> Flow:
+        """Train the curves of the groups, which are side by side."""
+        findings, goals = self._findings, self._findings.goals
+        if not goals.are_final:
+            return
+        by_group = defaultdict[Group | None, list[Curve]](list)
+        for group, key in self._chosen(self._spec.trials):
+            # If the best figure alone counts (a target is relative to it), all are one group.
+            by_group[None if goals.is_best_all else group].append(findings.curve(key))
+        kept = [] if goals.is_best_all else next(iter(by_group.values()), [])[:1]  # the baseline's
+        share = share_kept(goals, has_choice=findings.factors.has_choice)
+        yield [train_in_rungs(findings, each, kept, share) for each in by_group.values()]
 
     def _known(self) -> list[Proposal]:
         """Return what earlier runs have measured of the space: each has its result at once."""
@@ -228,20 +227,16 @@ class FactoredSearch(Search):
         known = [p for p in self._problem.known if key_of(self._problem, p.config) in keys]
         return [each for number, each in enumerate(known) if each not in known[:number]]
 
-    def _chosen(self) -> list[tuple[Group, Key]]:
+    def _chosen(self, limit: int | None) -> list[tuple[Group, Key]]:
         """Return the curves to train: each with its group, and the group's pick where it may be."""
-        findings = self._findings
         found = [
-            (group, findings.trained_with(group, curve))
-            for group in groups_to_train(findings)
-            for curve in group.curves[: None if findings.goals.learned else 1]
+            (group, self._findings.trained_with(group, curve))
+            for group in groups_to_train(self._findings)
+            for curve in group.curves[: None if self._findings.goals.learned else 1]
         ]
         assigned = [(group, key) for group, key in found if key is not None]
-        limit = self._spec.trials
         if limit is not None and limit < len(assigned):
             rng = random.Random(f"factored of {self._problem.seed}")
-            left, of = len(assigned) - limit, counted(len(assigned), "curve")
-            findings.notes.append(f"{left:,} of {of} are not looked at: trials={limit:,}")
             rng.shuffle(others := assigned[1:])  # a larger limit adds to them
             assigned[1:] = others[: limit - 1]
         return assigned

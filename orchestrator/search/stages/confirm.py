@@ -29,7 +29,8 @@ class Confirming(Phase):
 
     Once all trials have ended the judge names the finalists, the selected one first. They and the
     baseline run in rounds, isolated: interleaved on the same cores where possible, so that
-    disturbances affect all alike, otherwise one after another in random order.
+    disturbances affect all alike, otherwise one after another in random order. On several nodes the
+    rounds up to the next analysis are side by side.
 
     The rounds end at an interim analysis with sufficient results, or after the last one. The
     recommended config then runs once more; only this run evaluates the test split.
@@ -47,6 +48,7 @@ class Confirming(Phase):
         budget: Of the runs that are compared. Default: a whole training. The test run is whole.
         share: Time of such a run, as a fraction of a whole training's, as far as is known.
         least_s: Seconds of such a run at least, likewise.
+        side_by_side: True where several nodes run trials.
         allowance: Most core-time of confirm runs, as a share of the core-time of all runs before
             them. Rounds beyond the first analysis end where there is no room for another one and
             the test run. Default: no limit.
@@ -59,6 +61,7 @@ class Confirming(Phase):
     budget: Budget | None = None
     share: float = 1.0
     least_s: float = 0.0
+    side_by_side: bool = False
     allowance: float | None = None
     _configs: Sequence[Config] = field(default=(), init=False)
 
@@ -96,11 +99,12 @@ class Confirming(Phase):
         if len(self._configs) != len(before) or any(c not in before for c in self._configs):
             self._num_rounds = 0
         while configs := self._of_next_round(ledger):
-            if not self._has_room(configs, ledger):
+            if not (number := self._num_with_room(configs, ledger)):
                 if not self._num_rounds:
                     return
                 break
-            yield from self._round(configs, ledger)
+            for _ in range(number):
+                yield from self._round(configs, ledger)
             yield from ledger.wait()
         yield from self._test(ledger)
 
@@ -152,21 +156,29 @@ class Confirming(Phase):
         )
         return True
 
-    def _has_room(self, configs: Sequence[Config], ledger: Ledger) -> bool:
-        """Return True if there is room for another round; up to the first analysis for all."""
+    def _num_with_room(self, configs: Sequence[Config], ledger: Ledger) -> int:
+        """Return the rounds to ask for now that there is room for; none at the end of the stage.
+
+        Up to the first analysis there is room for all rounds or for none.
+        """
         first = self.analyses.at[0]
+        later = (number for number in self.analyses.at if number > self._num_rounds)
+        number = next(later) - self._num_rounds if self.side_by_side else 1
         if 0 < self._num_rounds < first:
-            return True
+            return number
         is_first = not self._num_rounds
-        if not is_first and not self._is_allowed(configs, ledger):
+        while not is_first and number and not self._is_allowed([*configs] * number, ledger):
+            number -= 1
+        if not number:
             ledger.notes.append(
                 f"the confirm stage ended after {self._num_rounds} rounds, undecided: it has had "
                 "its share of the search's time"
             )
-            return False
-        num_whole = 0 if self.budget is not None else first if is_first else 1
+            return 0
+        num_whole = 0 if self.budget is not None else first if is_first else number
         # The last one is the test run.
-        return ledger.may_start([*configs] * num_whole + [configs[0]], kept_back=is_first)
+        runs = [*configs] * num_whole + [configs[0]]
+        return number if ledger.may_start(runs, kept_back=is_first) else 0
 
     def _is_allowed(self, configs: Sequence[Config], ledger: Ledger) -> bool:
         """Return True if the allowance has room for another round and the test run.
@@ -203,7 +215,7 @@ class Confirming(Phase):
         budget = self.budget or ledger.problem.budget
         rng = random.Random(f"confirm {repeat} of {ledger.problem.seed}")
         for config in rng.sample(configs, len(configs)):
-            if not interleaved:
+            if not (interleaved or self.side_by_side):
                 yield from ledger.wait()
             yield ledger.run(config, Stage.CONFIRM, repeat, budget=budget, interleaved=interleaved)
 

@@ -152,6 +152,7 @@ class Machine:
     # Calls of the search, as :func:`~tests.orchestrator.search.playing.replay` takes them
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     core_s: float = 0.0
+    time_s: float = 0.0
     _trained: dict[Any, int] = field(default_factory=dict)
 
     def run(self, search: Search) -> Machine:
@@ -171,6 +172,7 @@ class Machine:
                 heapq.heappush(out, (now + wall_s, number, trial, reports, result))
             if not out:
                 assert ended, "it waits for nothing"
+                self.time_s = now
                 return self
             now, _, trial, _, result = heapq.heappop(out)
             self.core_s += result.wall_s or 0.0

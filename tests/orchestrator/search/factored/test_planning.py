@@ -67,10 +67,11 @@ def test_probes_are_short_and_isolated_and_trainings_are_neither() -> None:
         assert trial.budget.epochs == 7
 
 
-def test_the_probes_of_a_look_do_not_wait_for_each_other() -> None:
+def test_the_probes_of_a_look_do_not_wait_for_each_other_nor_the_baseline_for_them() -> None:
     search = Factored().start(at())
-    asked = [search.ask() for _ in range(7)]
-    assert [isinstance(each, Proposal) for each in asked] == [True] * 6 + [False]
+    asked = [search.ask() for _ in range(8)]
+    stages = [each.stage if isinstance(each, Proposal) else None for each in asked]
+    assert stages == [Stage.PROBE] * 6 + [Stage.TRAIN, None]
 
 
 def test_settings_that_cannot_run_or_fail_are_not_trained() -> None:

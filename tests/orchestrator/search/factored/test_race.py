@@ -114,9 +114,10 @@ def searched(spread: float, seed: int = 1) -> tuple[Machine, FactoredSearch]:
 
 
 def num_probes(machine: Machine) -> tuple[int, int]:
-    """Return the probes before the first training, and those after it."""
-    stages = [trial.stage for trial, _ in machine.results]
-    first = stages.index(Stage.TRAIN)
+    """Return the probes before the first curve that is compared, and those after it."""
+    asked = [trial for trial, _ in machine.results]
+    first = next(i for i, trial in enumerate(asked) if trial.budget.pause_after is not None)
+    stages = [trial.stage for trial in asked]
     return stages[:first].count(Stage.PROBE), stages[first:].count(Stage.PROBE)
 
 

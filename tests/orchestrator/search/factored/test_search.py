@@ -30,7 +30,7 @@ def ran(here: SearchProblem, truth: Truth, slots: int = 1) -> Machine:
     return Machine(truth, here, slots=slots, draw=truth.seed).run(Factored().start(here))
 
 
-@pytest.mark.parametrize("slots", [1, 4])
+@pytest.mark.parametrize("slots", [1, 4, 10])
 def test_a_journal_repeated_gives_the_same_search(slots: int) -> None:
     here = problem()
     truth = Truth(5, order_by_workers=True, infeasible=lambda config: config["workers"] == 8)
@@ -139,6 +139,19 @@ def test_more_curves_are_added_to_those_that_were_trained() -> None:
     assert trained(asked) == trained([trial for trial, _ in later.results])
     keys = [(str(t.config), t.stage, t.repeat, t.budget.pause_after) for t in asked]
     assert len(set(keys)) == len(keys)
+
+
+def test_the_baseline_does_not_wait_for_probes_nor_a_group_for_the_others() -> None:
+    calls = [call for call in ran(problem(), Truth(1), slots=10).calls if call[0] != "should_stop"]
+    order = [
+        (name, asked.stage, asked.budget.pause_after)
+        for name, asked, *_ in calls
+        if isinstance(asked, Proposal)
+    ]
+    first_curve = order.index(("ask", Stage.TRAIN, 1))
+    own = order.index(("ask", Stage.TRAIN, None))
+    assert ("ask", Stage.PROBE, None) in order[own:first_curve]
+    assert ("tell", Stage.TRAIN, 1) in order[order.index(("ask", Stage.TRAIN, 3)) :]
 
 
 def test_an_eighth_of_the_grid_will_do() -> None:

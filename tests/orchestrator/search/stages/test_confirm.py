@@ -140,6 +140,17 @@ def test_the_runs_of_a_round_are_asked_for_together_where_they_may_be_interleave
     assert [(trial.evaluate_test, trial.interleaved) for trial in test_run] == [(True, False)]
 
 
+def test_on_several_nodes_the_rounds_up_to_the_next_analysis_are_side_by_side() -> None:
+    stage = Confirming(
+        analyses=InterimAnalyses(first=3, last=9), judge=Deciding([BEST], 99), side_by_side=True
+    )
+    search = Stages(six_configs(), [Searching(Grid().start(six_configs())), stage])
+    out = rounds_out_together(search)
+    rounds = [sorted({trial.repeat for trial in each}) for each in out]
+    assert rounds == [[0, 1, 2], [3, 4], [5, 6, 7, 8], [9]]
+    assert [len(each) for each in out] == [6, 4, 8, 1], "the test run is last"
+
+
 def test_a_single_config_is_not_interleaved() -> None:
     search, asked = interleaved(six_configs().baseline)
     assert not any(trial.interleaved for out in rounds_out_together(search) for trial in out)
