@@ -12,7 +12,7 @@ from tests.orchestrator.cluster.made_nodes import MadeNetwork, MadeNode, made_ne
 
 PAGE = ROOT / "docs/clusters.md"
 SMALL = "--num-cpus=1 --object-store-memory=80000000 --disable-usage-stats"
-"""What a machine that is three nodes has to do without."""
+"""What a machine that is several nodes has to do without."""
 
 NOTICED = {
     "RAY_health_check_initial_delay_ms": "2000",
@@ -72,11 +72,10 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """A head, and nodes one and two."""
+    """A head and a node."""
     if reason := missing():
         pytest.skip(f"no nodes can be made: {reason}")
     with guarding(ROOT, fail=pytest.fail), made_network() as network:
         cluster = Cluster(network)
         cluster.join("one")
-        cluster.join("two")
         yield cluster

@@ -34,7 +34,7 @@ def finished(events: list[Event]) -> list[str]:
 def test_a_sweep_of_a_project_elsewhere_uses_every_node(cluster: Cluster) -> None:
     """The project is on the head alone, and so are the data at first."""
     head, ended, run = cluster.head, cluster.network.shared / "first", Path("/tmp/run")
-    write_project(head.root / "tmp/project", ended=ended, num_trials=6, steps=5)
+    write_project(head.root / "tmp/project", ended=ended, num_trials=4, steps=5)
     (head.root / "tmp/data").mkdir()
     (head.root / "tmp/data/numbers.txt").write_text("1 2 3\n")
     asked = words(
@@ -46,24 +46,22 @@ def test_a_sweep_of_a_project_elsewhere_uses_every_node(cluster: Cluster) -> Non
     assert refused.returncode == 2, refused.stdout + refused.stderr
     assert "Traceback" not in refused.stderr
     assert "one: numbers is not under /tmp/data" in refused.stderr
-    assert "two: numbers is not under /tmp/data" in refused.stderr
     assert not ended.exists(), "no trial has run"
 
-    for name in ("one", "two"):
-        copy = cluster.network.nodes[name].root / "tmp/data"
-        shutil.copytree(head.root / "tmp/data", copy, dirs_exist_ok=True)
+    copy = cluster.network.nodes["one"].root / "tmp/data"
+    shutil.copytree(head.root / "tmp/data", copy, dirs_exist_ok=True)
     hold = ended.with_suffix(".hold")
     hold.touch()
     driver = head.start(*asked, cwd=Path("/tmp/project"))
-    await_in(head.root / "tmp/run", lambda past: len(running_on(past)) == 3, "one on each node")
+    await_in(head.root / "tmp/run", lambda past: len(running_on(past)) == 2, "one on each node")
     hold.unlink()
     out, err = driver.communicate(timeout=200)
 
     assert driver.returncode == 0, out + err
     trials = pd.read_parquet(head.root / "tmp/run/trials.parquet")
     assert set(trials["state"]) == {"completed"}, trials["reason"].tolist()
-    assert set(trials["node"]) == {"head", "one", "two"}
-    assert sorted(ended.read_text().split()[::2]) == sorted(map(str, range(6)))
+    assert set(trials["node"]) == {"head", "one"}
+    assert sorted(ended.read_text().split()[::2]) == sorted(map(str, range(4)))
 
 
 def test_a_node_listens_at_the_ports_that_the_page_names(cluster: Cluster) -> None:
@@ -105,7 +103,7 @@ def test_lost_nodes_and_drivers_cost_no_trial(cluster: Cluster) -> None:
     """A node joins, another is lost, then the driver; another node goes on with the rest."""
     network, shared = cluster.network, cluster.network.shared
     folder, ended, run = shared / "project", shared / "second", shared / "run"
-    write_project(folder, ended=ended, num_trials=8, steps=5)
+    write_project(folder, ended=ended, num_trials=6, steps=5)
     (folder / "data").mkdir()
     (folder / "data/numbers.txt").write_text("1 2 3\n")
     hold = ended.with_suffix(".hold")
@@ -114,18 +112,16 @@ def test_lost_nodes_and_drivers_cost_no_trial(cluster: Cluster) -> None:
         *words("toy_sweep.py", "--address", cluster.address, "--out", run), cwd=folder
     )
     try:
-        await_in(run, lambda past: len(running_on(past)) == 3, "a trial on each node")
-        cluster.join("three")
-        await_in(
-            run, lambda past: "three" in running_on(past).values(), "one on a node that joined"
-        )
-        (lost,) = [trial for trial, node in running_on(events(run)).items() if node == "two"]
-        network.lose("two")
-        # Two trials go on until the driver is killed. They leave a node for all others.
+        await_in(run, lambda past: len(running_on(past)) == 2, "a trial on each node")
+        cluster.join("two")
+        await_in(run, lambda past: "two" in running_on(past).values(), "one on a node that joined")
+        (lost,) = [trial for trial, node in running_on(events(run)).items() if node == "one"]
+        network.lose("one")
+        # One trial goes on until the driver is killed. It leaves a node for all others.
         numbers = numbers_of(events(run))
         held = {number for trial, number in numbers.items() if trial in running_on(events(run))}
-        hold.write_text("{} {}".format(*sorted(set(range(8)) - held)))
-        await_in(run, lambda past: len(finished(past)) == 6, "all but two have ended")
+        hold.write_text(str(min(set(range(6)) - held)))
+        await_in(run, lambda past: len(finished(past)) == 5, "all but one have ended")
         before = finished(events(run))
         assert lost in before
     finally:
@@ -133,15 +129,15 @@ def test_lost_nodes_and_drivers_cost_no_trial(cluster: Cluster) -> None:
         driver.communicate()
         hold.unlink(missing_ok=True)
 
-    done = network.nodes["one"].run(
+    done = network.nodes["two"].run(
         *words("--resume", run, "--address", cluster.address), cwd=folder, timeout_s=300
     )
-    network.lose("three")  # what a test starts ends with it
+    network.lose("two")  # what a test starts ends with it
 
     assert done.returncode == 0, done.stdout + done.stderr
     trials = pd.read_parquet(run / "trials.parquet").set_index("trial_id")
-    assert trials["state"].tolist() == ["completed"] * 8, trials["reason"].tolist()
-    assert sorted(trials["params.number"]) == list(range(8))
+    assert trials["state"].tolist() == ["completed"] * 6, trials["reason"].tolist()
+    assert sorted(trials["params.number"]) == list(range(6))
     assert sorted(finished(events(run))) == sorted(trials.index), "none twice"
-    assert trials.loc[lost, "node"] != "two"
-    assert "three" in set(trials["node"])
+    assert trials.loc[lost, "node"] != "one"
+    assert "two" in set(trials["node"])

@@ -9,7 +9,6 @@ import os
 import time
 from pathlib import Path
 
-import torch
 import yaml
 
 from orchestrator import Demand, Trainable, both, knobs, maximize, systems
@@ -52,8 +51,11 @@ def is_held(hold, number):
 
 
 def train(config, run):
-    ended, shared = Path(SETTINGS["ended"]), torch.ones(1)
-    if config.nodes > 1:
+    ended, shared = Path(SETTINGS["ended"]), [1.0]
+    if config.nodes > 1:  # one node does without torch, whose import takes longer than this
+        import torch
+
+        shared = torch.ones(1)
         torch.distributed.init_process_group("gloo")
     for epoch in run.epochs():
         for _ in run.batches(range(SETTINGS["steps"]), samples=lambda _: 8):
@@ -64,13 +66,14 @@ def train(config, run):
             time.sleep(0.05)
         with ended.open("a") as file:
             file.write(f"{config.number} {os.uname().nodename}\\n")
-        run.report(val_acc=0.5, together=float(shared))
+        run.report(val_acc=0.5, together=float(shared[0]))
     if config.nodes > 1:
         torch.distributed.destroy_process_group()
 
 
 trainable = Trainable(
-    train, Config, data=[Numbers()], reports=[maximize("val_acc")], name="toy", preload=("torch",),
+    train, Config, data=[Numbers()], reports=[maximize("val_acc")], name="toy",
+    preload=SETTINGS["preload"],
     demand=lambda config, _machine: Demand(ranks=config.nodes, nodes=config.nodes),
 )
 '''
@@ -106,5 +109,7 @@ def write_project(
     (folder / "mytoys").mkdir(parents=True)
     (folder / "mytoys/__init__.py").write_text("")
     (folder / "mytoys/model.py").write_text(_MODEL)
-    (folder / "mytoys/settings.yaml").write_text(f"ended: {ended}\nsteps: {steps}\n")
+    (folder / "mytoys/settings.yaml").write_text(
+        f"ended: {ended}\nsteps: {steps}\npreload: {['torch'] if nodes > 1 else []}\n"
+    )
     (folder / "toy_sweep.py").write_text(_SWEEP.format(num=num_trials, nodes=nodes))
