@@ -88,6 +88,12 @@ class Plan:
         """Return a share of a whole training, at least what the stage's least seconds are of it."""
         return max(share, min(stage.least_s / self.trial_s, 1.0)) if self.trial_s else share
 
+    def share_on(self, times: int) -> float:
+        """Return the least time on so many times the nodes, over that on these."""
+        machine = Machine(nodes=self.machine.nodes * times)
+        more = replace(self, machine=machine, capacity=self.capacity * times)
+        return least(more).rounds / least(self).rounds
+
 
 def make_plan(
     sweep: Sweep[Any],
@@ -223,11 +229,13 @@ class Total:
         trials: Trials that are run.
         amount: What they take; None where no trial's duration is known.
         trainings: Their core-time as a number of whole trainings.
+        rounds: Their time, likewise.
     """
 
     trials: int
     amount: Amount | None
     trainings: float = field(default=0.0, compare=False)
+    rounds: float = field(default=0.0, compare=False)
 
 
 def least(plan: Plan, stages: Sequence[PlannedStage] | None = None) -> Total:
@@ -250,15 +258,15 @@ def _total(plan: Plan, parts: Sequence[tuple[PlannedStage, int, float]]) -> Tota
     """Return the total of stages, each with its number of trials and their share of a training."""
     trials, amount = sum(num for _, num, _ in parts), None
     parts = [(stage, num, plan.share_of(stage, share)) for stage, num, share in parts]
-    trainings = sum(num * share for _, num, share in parts)
+    trainings, nodes = sum(num * share for _, num, share in parts), len(plan.machine.nodes)
+    rounds = sum(
+        share * -(-num // (nodes if stage.isolated else plan.capacity))
+        for stage, num, share in parts
+    )
     if plan.trial_s is not None:
-        rounds = sum(
-            share * -(-num // (1 if stage.isolated else plan.capacity))
-            for stage, num, share in parts
-        )
         core_s = plan.num_cores * plan.trial_s * trainings
         amount = Amount(time_s=plan.trial_s * rounds, core_s=core_s)
-    return Total(trials=trials, amount=amount, trainings=trainings)
+    return Total(trials=trials, amount=amount, trainings=trainings, rounds=rounds)
 
 
 def num_rows(plan: Plan) -> int | None:

@@ -179,14 +179,16 @@ def _search(plan: Plan) -> dict[str, list[str]]:
 
 
 def _of_grid(plan: Plan) -> Iterator[str]:
-    """Yield how the stages together compare with the grid."""
+    """Yield how the stages together compare with the grid, and what more nodes bring."""
     high = most(plan, plan.searched)
     if plan.candidates is not None and high is not None:
-        num_configs = len(plan.candidates.keys)
-        both = [total.trainings / num_configs for total in (least(plan, plan.searched), high)]
-        shares = dict.fromkeys(percent(share, digits=int(share < 0.1)) for share in both)
-        grid = counted(num_configs, "config")
+        num, both = len(plan.candidates.keys), (least(plan, plan.searched), high)
+        found = [total.trainings / num for total in both]
+        shares = dict.fromkeys(percent(share, digits=int(share < 0.1)) for share in found)
+        grid = counted(num, "config")
         yield f"about {' to '.join(shares)} of the core-time of the grid of {grid}"
+        two, ten = (percent(plan.share_on(times)) for times in (2, 10))
+        yield f"about {two} of the time on twice the nodes, {ten} on ten times"
 
 
 def _stages(plan: Plan, stages: Sequence[PlannedStage]) -> dict[str, list[str]]:
