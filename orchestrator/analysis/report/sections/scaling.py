@@ -48,16 +48,19 @@ def scaling_of(view: View) -> tables.Section | None:
     records, time = rows.to_dict("records"), TIME.removeprefix("metrics.")
     leading, rest = tables.knob_columns(view, records)
     cells = dict([*leading, *rest])
-    others = [n for n in cells if n != knob and rows[f"params.{n}"].nunique(dropna=False) > 1]
+    names = [knob, *(n for n in cells if n != knob and rows[f"params.{n}"].nunique(False) > 1)]
+    knobs = [(name, cells[name]) for name in names]
     table = tables.table_of(
         records,
         [
-            *((name, cells[name]) for name in (knob, *others)),
+            *knobs[: tables.MAX_KNOBS],
             *tables.figure_columns([time]),
             (tables.INTERVAL, lambda row: tables.Cell(interval_text(row, time))),
             *tables.figure_columns(tables.measured(rows, figures)),
             ("the step pays", lambda row: tables.Cell(row["pays"])),
+            *knobs[tables.MAX_KNOBS :],
         ],
+        num_rest=max(len(knobs) - tables.MAX_KNOBS, 0),
     )
     return tables.Section(
         "scaling",

@@ -76,7 +76,7 @@ def trials_of(view: View) -> tables.Section:
         *knobs,
         *tables.figure_columns(first),
         *[tables.text_column("conditions", GROUP)] * (view.trials[GROUP].nunique() > 1),
-        ("remarks", lambda row: tables.Cell(row["remarks"], style="reason" * bool(row["remarks"]))),
+        tables.text_column("remarks", "remarks"),
         ("wall_s", lambda row: tables.figure_cell("wall_s", row.get("wall_s", float("nan")))),
         *other_knobs,
         *tables.figure_columns(rest),

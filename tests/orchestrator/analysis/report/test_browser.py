@@ -98,6 +98,8 @@ QUESTIONS = {
     "is it my data": r"data (products-synthetic|drawn)",
 }
 """What a page answers on its first two screens, and where the answer is."""
+CUT_OFF = """[...document.querySelectorAll(".scroll")]
+  .filter((box) => box.scrollWidth > box.clientWidth).map((box) => box.ariaLabel)"""
 SHOWN = """bottom => {
   const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
   const range = document.createRange(), seen = [];
@@ -120,6 +122,7 @@ def test_ten_questions_are_answered_on_the_first_two_screens(
     text = tab.evaluate(SHOWN, 2 * 1200)
     silent = [ask for ask, answer in QUESTIONS.items() if not re.search(answer, text)]
     assert silent == [], text
+    assert tab.evaluate(CUT_OFF) == [], "tables that are wider than the page"
     done = run.trials[run.trials["state"] == "completed"]
     varied = [name for name in run.sweep.space if done[f"params.{name}"].nunique() > 1]
     effects = tab.locator("#effects").text_content()  # or why the effect of a knob is not known
