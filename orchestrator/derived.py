@@ -8,8 +8,6 @@
 - ``cost``: core-hours and GPU-hours by their prices.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Errors of a request: one message, one hint, no traceback."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -9,8 +9,6 @@ variables. ``Annotated`` types have the limits of their ``msgspec.Meta``; its de
 as what is allowed.
 """
 
-from __future__ import annotations
-
 import math
 import types
 import typing

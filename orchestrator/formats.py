@@ -1,7 +1,5 @@
 """Numbers as text: durations, shares, counts, figures. One function each, used everywhere."""
 
-from __future__ import annotations
-
 _MINUTE_S = 60
 
 

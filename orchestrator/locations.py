@@ -1,7 +1,5 @@
 """Places: lines of the user's files in messages, paths as users name them, and the cache."""
 
-from __future__ import annotations
-
 import linecache
 import os
 import re

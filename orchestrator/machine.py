@@ -1,7 +1,5 @@
 """Machine or cluster of a sweep, and the reasons for which a config cannot run on it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """The metrics of the trials table: a line each of name, unit and meaning."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Flag, auto
 from functools import reduce

@@ -1,7 +1,5 @@
 """Objectives, figures of studies, and which metrics are accuracies or were learned."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

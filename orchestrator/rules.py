@@ -1,7 +1,5 @@
 """Rules by which a config is recommended, as sweep files state them; the analysis applies them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ The same supervised child process as in a sweep, without Ray and without MLflow.
 shown as it comes.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """Text of any origin, made fit for a journal, a table, a terminal and a page."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Final

@@ -1,7 +1,5 @@
 """``python -m orchestrator train RUN_DIR``: train with the settings that a run recommends."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Mapping, Sequence

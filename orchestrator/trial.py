@@ -1,7 +1,5 @@
 """Trial: one training run, its reports and its result."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

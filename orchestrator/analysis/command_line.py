@@ -1,7 +1,5 @@
 """The commands that ask a finished run, or compare two: their arguments."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Sequence
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """A function a command: ``show``, ``front``, ``export``, ``open``, ``compare``."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """Figures, knobs and the rule as they are written in sentences, tables and commands."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Container, Iterable, Mapping
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """The phases of a sweep: its search, and the stages around it. A plan counts the same ones."""
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from orchestrator.execution.placement import machine_capacity

@@ -5,8 +5,6 @@ question on other data or other cores is another run, too. A change of the train
 the data's content is allowed, and noted.
 """
 
-from __future__ import annotations
-
 import platform
 import time
 from collections.abc import Mapping, Sequence

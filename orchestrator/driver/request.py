@@ -1,7 +1,5 @@
 """A command line with its sweep: everything that can be wrong, checked before anything starts."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

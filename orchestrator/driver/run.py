@@ -1,7 +1,5 @@
 """A sweep from its file to its recommendation."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

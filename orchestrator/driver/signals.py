@@ -4,8 +4,6 @@ They are those that terminals, shells and batch systems send. One that was ignor
 was started stays so: ``nohup`` ignores SIGHUP.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import time

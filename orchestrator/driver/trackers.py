@@ -1,7 +1,5 @@
 """Followers of a run: console, MLflow, own trackers, other files; the report and last lines."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Callable, Sequence

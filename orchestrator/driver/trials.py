@@ -1,7 +1,5 @@
 """TrialFactory: from a search's proposal to a trial, its launch and its row."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence

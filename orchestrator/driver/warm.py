@@ -6,8 +6,6 @@ record has them, so that a resumed search receives the same ones. A factored sea
 table: what it asks for as in an earlier run is a row, and is not run again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace

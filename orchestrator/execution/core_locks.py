@@ -10,8 +10,6 @@ holder is killed: no lock is ever left behind. ``flock`` locks have two properti
 - They are local to the host, and emulated or absent on network file systems.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import struct

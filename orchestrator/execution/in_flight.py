@@ -1,7 +1,5 @@
 """News of a launch, on its way from the trials to the control loop."""
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ needs neither: trials run one after another here until one takes longer. Then Ra
 that trial begins again as Ray's first. So nothing is measured while Ray starts.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Sequence

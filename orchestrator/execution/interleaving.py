@@ -5,8 +5,6 @@ time slice goes to the trial with the least progress. So all end at about the sa
 much faster one is, and changes of the host's speed affect the times of all of them.
 """
 
-from __future__ import annotations
-
 import math
 import time
 

@@ -7,8 +7,6 @@ a trial that is to be alone on the node, from its turn. A ``shared`` lease has n
 and waits for nothing.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """Placement: the local machine, cores of a trial, and trials that a machine runs at a time."""
 
-from __future__ import annotations
-
 import platform
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The conductor of a single trial: prints its output, its reports and its result."""
 
-from __future__ import annotations
-
 import codecs
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The command ``judge``: pairs of interleaved runs until there is a verdict."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

@@ -8,8 +8,6 @@ The levels were chosen by drawing equals: over all looks a change is seen in at 
 whatever the spread (``python -m benchmarks.judge``).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A git revision, a config or a command as what is run."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import subprocess

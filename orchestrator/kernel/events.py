@@ -9,8 +9,6 @@ under the same id. Reports before its last ``started`` line are void, except tho
 that it restored.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ One event a line; :mod:`orchestrator.kernel.events` has their kinds and their co
 reports all the time one report each half second is kept.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -9,8 +9,6 @@ not run, and what becomes of a result. Budgets are a :class:`Gate`. Everything e
 events, as a :class:`Fold`.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence

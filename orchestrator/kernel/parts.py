@@ -1,7 +1,5 @@
 """Inputs of the control loop: the trials of a sweep, a gate, folds of its events, trackers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol

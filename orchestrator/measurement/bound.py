@@ -14,8 +14,6 @@ the order in which the two finish shows nothing. The share is not known where ke
 traced, for example in a container without the permission.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import statistics

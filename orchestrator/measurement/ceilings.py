@@ -7,8 +7,6 @@ So nothing is evaluated, reported or saved twice, and everything after the loop 
 by the first call.
 """
 
-from __future__ import annotations
-
 import gc
 import itertools
 import math

@@ -8,8 +8,6 @@ synchronised inside a step; the events are read when an epoch has ended.
 Copies on a separate CUDA stream overlap the steps. They are counted separately.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -3,8 +3,6 @@
 A checkpoint is one file, replaced as a whole, with the state of the random numbers.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass

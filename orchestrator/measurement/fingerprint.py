@@ -4,8 +4,6 @@ Two trials that differ in systems knobs alone have the same one. Where they have
 knobs changes what is learned.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from collections.abc import Iterator, Mapping

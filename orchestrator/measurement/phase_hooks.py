@@ -15,8 +15,6 @@ PyTorch has no hook for the end of a whole backward pass. A callback queued in t
 from within the pass, as DistributedDataParallel does it, is called when the pass is done.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 

@@ -1,7 +1,5 @@
 """Recorder of a run: times, memory, CPU time and copies of its epochs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace

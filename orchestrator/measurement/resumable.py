@@ -1,7 +1,5 @@
 """A run that can pause: its progress and its checkpoints."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from functools import cached_property

@@ -10,8 +10,6 @@
             run.report(val_acc=accuracy, train_loss=loss)
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -11,8 +11,6 @@ interval must be narrower than asked for by a margin; and two analyses in a row 
 ``tests/orchestrator/measurement/test_throughput.py`` counts how often it is then right.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ Slices wrap the iterator of batches (:meth:`TimeSlices.divide`). A trial that is
 has no wrapper, so its steps cost nothing more.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress

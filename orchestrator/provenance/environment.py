@@ -1,7 +1,5 @@
 """Environment of a run: versions, hardware and commit, and the tags of a node's rows."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import platform
 import subprocess

@@ -1,7 +1,5 @@
 """The code that trains: its hash, by which runs are comparable, and the text of a function."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import hashlib

@@ -12,8 +12,6 @@ The runs of a trial's config are ordered by
 6. a random order of the replay's seed.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter

@@ -5,8 +5,6 @@ same moment come reports first, then by trial id. So the same seed gives the sam
 byte. Time of the search and the driver is not on the clock.
 """
 
-from __future__ import annotations
-
 import heapq
 import time
 from collections.abc import Callable

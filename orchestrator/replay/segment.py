@@ -4,8 +4,6 @@ A trial's figures are those of its last report: later ones were not known by its
 figures (memory, busy cores, other load) are of the whole recorded run, since no report has them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final

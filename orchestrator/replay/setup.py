@@ -4,8 +4,6 @@ Refused before anything starts: another trainable, an objective that no run has,
 grid that were not recorded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

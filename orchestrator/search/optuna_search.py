@@ -1,7 +1,5 @@
 """The search that drives an Optuna study."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence

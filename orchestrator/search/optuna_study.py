@@ -1,7 +1,5 @@
 """An Optuna study of a sweep: results with constraints for bounds; distributions and values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final

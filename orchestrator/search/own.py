@@ -1,7 +1,5 @@
 """A search of the user's own: what it does wrong becomes one message, with its place."""
 
-from __future__ import annotations
-
 import sys
 import traceback
 from collections.abc import Iterator, Mapping

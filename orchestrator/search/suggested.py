@@ -5,8 +5,6 @@ lacks are drawn in the trial at random, by the text: the same text gives the sam
 and ``{"draw": 7}`` are two random draws of all of them.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The Optuna study of an objective that suggests its values while it runs."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

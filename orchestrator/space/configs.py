@@ -10,8 +10,6 @@
 A config class is frozen and keyword-only. In a sweep's space some of the values are domains.
 """
 
-from __future__ import annotations
-
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -5,8 +5,6 @@ So ``SageConfig(num_workers=choice(0, 3))`` type-checks exactly when
 ``SageConfig(num_workers=0)`` and ``SageConfig(num_workers=3)`` do.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Sequence

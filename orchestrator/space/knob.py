@@ -1,7 +1,5 @@
 """Knob: its type, range, role and reason, and the check of its values."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Tables, the console and MLflow all read a sweep through this, so that they agree
 which reports are void and on what is known of a trial.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

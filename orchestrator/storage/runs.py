@@ -1,7 +1,5 @@
 """The runs below a folder: the last one, and ``python -m orchestrator list``."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -3,8 +3,6 @@
 The types of all fields come first, by their annotations; then what their values mean.
 """
 
-from __future__ import annotations
-
 import linecache
 from collections.abc import Iterator, Mapping
 from pathlib import Path

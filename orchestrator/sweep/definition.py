@@ -1,7 +1,5 @@
 """A sweep: one question about a trainable, and the way to its answer."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import Enum

@@ -3,8 +3,6 @@
 A message has Python's own words, the file's line, and the nearest name.
 """
 
-from __future__ import annotations
-
 import builtins
 import importlib.util
 import inspect

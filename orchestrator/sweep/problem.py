@@ -1,7 +1,5 @@
 """The changes that a command line makes to a sweep; the problem that its search solves."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

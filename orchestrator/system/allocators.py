@@ -10,8 +10,6 @@ An allocator reads these variables once, when its process starts. So they cannot
 process that is forked: each allocator has its fork server.
 """
 
-from __future__ import annotations
-
 import ctypes.util
 import re
 from collections.abc import Mapping

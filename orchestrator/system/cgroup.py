@@ -3,8 +3,6 @@
 Control groups are those of version 2: one hierarchy for all controllers.
 """
 
-from __future__ import annotations
-
 import gc
 import re
 from collections.abc import Iterator

@@ -9,8 +9,6 @@ two on cores of their own, and memory of another node is further away. So a choi
 physical cores, with all their threads, before single threads, and one node before two.
 """
 
-from __future__ import annotations
-
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Files: synced for good; private folders with short paths; lock files for all users."""
 
-from __future__ import annotations
-
 import errno
 import os
 import tempfile

@@ -7,8 +7,6 @@ By MPS several processes compute on one GPU at a time; without it they take turn
 No card has run it here yet: its tests have a control program of their own.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 import shutil

@@ -4,8 +4,6 @@ These are, in this order: Python's own modules, the repository's root, the curre
 installed, and last the root's ``src`` and the sweep file's own folder, where a file hides nothing.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable, Mapping

@@ -13,8 +13,6 @@ every child that the server has not forked is a leftover. If the server has died
 are found by their environment.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

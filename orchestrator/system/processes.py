@@ -4,8 +4,6 @@ Read from ``/proc`` directly, see ``proc(5)``. A library such as psutil finds th
 process by reading every process of the node, which takes milliseconds on a busy one.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Standard output that outlasts its reader."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

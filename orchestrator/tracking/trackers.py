@@ -1,7 +1,5 @@
 """The sweep's own trackers: called in a thread, so that a slow one delays no trial."""
 
-from __future__ import annotations
-
 import json
 import traceback
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The command ``tune``: processes of a script until it is known which loader settings are best."""
 
-from __future__ import annotations
-
 import argparse
 import difflib
 import json

@@ -1,7 +1,5 @@
 """Arguments written into a call of a script, without a change to the rest of it."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Loaders of a script: of other settings over the same order of samples, and where one is made."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Iterator
 from types import FrameType

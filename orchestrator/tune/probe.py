@@ -6,8 +6,6 @@ samples that the script's own loader has. A slice of steps begins once the batch
 had ahead are used up; a short epoch is a slice as a whole.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import pickle

@@ -1,7 +1,5 @@
 """The time of a slice, and what a slice runs under."""
 
-from __future__ import annotations
-
 import time
 from typing import Final
 

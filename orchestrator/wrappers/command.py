@@ -1,7 +1,5 @@
 """A command: its words, with the values of a config in them; the figures that it prints."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

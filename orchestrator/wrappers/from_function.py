@@ -1,7 +1,5 @@
 """``from_function``: a trainable of a function of keywords."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps

@@ -1,7 +1,5 @@
 """One trial of an Optuna objective, in its own process: a study of one trial."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress

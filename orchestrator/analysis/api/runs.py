@@ -1,7 +1,5 @@
 """A run: load it, its columns, configs, front, recommendation; export its tables."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import partial

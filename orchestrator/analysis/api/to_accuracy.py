@@ -1,7 +1,5 @@
 """The worth of a speed: the time to an accuracy, and goodput."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from orchestrator.analysis.columns import params_of

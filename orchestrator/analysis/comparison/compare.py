@@ -1,7 +1,5 @@
 """Two runs of a sweep, config by config: what changed, and whether that is significant."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ A speed depends on the machine, the versions and the cores as much as on the con
 of them, that differ in one of these are not compared, and the difference is named.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass

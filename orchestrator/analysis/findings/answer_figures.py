@@ -1,7 +1,5 @@
 """Figures of an answer: the config's and the baseline's, their difference in accuracy, the cost."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

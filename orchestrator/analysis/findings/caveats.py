@@ -1,7 +1,5 @@
 """Checks of what the figures of a run rest on, each with its words; those that fail are caveats."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The findings of a run: what it answers, why, and how sure that is, as data and in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final

@@ -3,8 +3,6 @@
 A text is a clause without a full stop, for a page, a terminal, Markdown and MLflow alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum

@@ -6,8 +6,6 @@ value. Least squares; the residual is the noise, so that interactions and curves
 the intervals (Draper and Smith, "Applied Regression Analysis", 3rd edition 1998, chapters 5, 14).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final

@@ -1,7 +1,5 @@
 """One figure of many configs, with its noise, and its mean differences."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, replace

@@ -1,7 +1,5 @@
 """Speed, the time to an accuracy and its price over one knob: workers, ranks, GPUs, a batch."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import numpy as np

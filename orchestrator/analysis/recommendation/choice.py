@@ -1,7 +1,5 @@
 """The config to use, from the selection and the confirm runs of its finalists."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any

@@ -4,8 +4,6 @@
 each trial's config.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 

@@ -1,7 +1,5 @@
 """A config's speed over the baseline's, from paired confirm runs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final

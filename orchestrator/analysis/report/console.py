@@ -1,7 +1,5 @@
 """The last lines of a run, its answer first; tables on the terminal."""
 
-from __future__ import annotations
-
 import os
 import textwrap
 from collections.abc import Sequence

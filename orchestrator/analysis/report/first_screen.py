@@ -1,7 +1,5 @@
 """The first screen of the page: the answer, its three numbers, what changes, and its checks."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Tables and sections of the page: text to read, and the numbers that it is sorted by."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """The files of a report in a run directory, each written to a temporary file that is renamed."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence

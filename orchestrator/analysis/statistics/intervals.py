@@ -4,8 +4,6 @@ Run times are positive and their errors multiply, so means are geometric and int
 lie above and below by the same factor.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Final, NamedTuple

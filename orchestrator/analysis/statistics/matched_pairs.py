@@ -19,8 +19,6 @@ nothing about their dependence (Holm, "A simple sequentially rejective multiple 
 procedure", Scandinavian Journal of Statistics 6, 1979).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum

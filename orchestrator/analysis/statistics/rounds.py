@@ -12,8 +12,6 @@ equals, such that the intervals of all finalists at all looks are right together
 knows the variance).
 """
 
-from __future__ import annotations
-
 import math
 from functools import cache
 from typing import Final

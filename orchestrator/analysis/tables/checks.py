@@ -3,8 +3,6 @@
 Every refusal is one :class:`~orchestrator.analysis.columns.TableError`, which names what is wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Final
 

@@ -1,7 +1,5 @@
 """A run's tables, from its directory."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Final

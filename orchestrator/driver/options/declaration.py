@@ -1,7 +1,5 @@
 """The declaration of one option, readers of values, and options that contradict each other."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import re

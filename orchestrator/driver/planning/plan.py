@@ -1,7 +1,5 @@
 """The plan of a sweep: counted before anything starts, without Ray or torch."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress

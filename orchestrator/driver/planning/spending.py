@@ -5,8 +5,6 @@ rests on it depends on the clock, so it is an event of the journal before it tak
 run takes the same decisions from its journal.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

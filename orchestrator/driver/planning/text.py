@@ -1,7 +1,5 @@
 """``--plan``: what would run, as lines of text; nothing is started."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

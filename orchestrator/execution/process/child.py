@@ -3,8 +3,6 @@
 It sets up the output, environment and cores of the process before that.
 """
 
-from __future__ import annotations
-
 import getpass
 import importlib
 import io

@@ -1,7 +1,5 @@
 """Failures: state and reason of a trial, from an exception in its training process."""
 
-from __future__ import annotations
-
 import errno
 import multiprocessing
 import re

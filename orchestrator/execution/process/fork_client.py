@@ -10,8 +10,6 @@ connection to the server carries pickles::
                                      ◄──    exit code, then its end
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import time

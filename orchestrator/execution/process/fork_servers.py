@@ -1,7 +1,5 @@
 """Fork servers of a node: started on demand, ended with their owner."""
 
-from __future__ import annotations
-
 import atexit
 import hashlib
 import json

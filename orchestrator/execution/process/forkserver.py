@@ -15,8 +15,6 @@ the server's owner closes standard input, or dies, the server kills all children
 that have the folder of the socket in their environment, removes the folder, and exits.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import importlib

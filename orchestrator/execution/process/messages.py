@@ -4,8 +4,6 @@ A message is framed as :class:`~multiprocessing.connection.Connection` frames by
 length, then msgpack. Nothing in it can run as code, as a pickle could.
 """
 
-from __future__ import annotations
-
 import os
 import select
 import time

@@ -1,7 +1,5 @@
 """Ranks of a trial: their cores and GPUs, and all their processes."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Callable, Sequence

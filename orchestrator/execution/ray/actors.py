@@ -1,7 +1,5 @@
 """The actor of a trial: Tune's trainable, which runs a launch."""
 
-from __future__ import annotations
-
 from threading import Thread
 from typing import Any
 

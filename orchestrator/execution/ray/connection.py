@@ -1,7 +1,5 @@
 """Ray itself: its settings, starting it, connecting to a cluster, leaving it."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import signal

@@ -3,8 +3,6 @@
 Tune calls everything here from its own loop, in one thread: there are no locks.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Container, Mapping

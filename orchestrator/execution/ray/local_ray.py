@@ -3,8 +3,6 @@
 ``ray.init`` has no argument for most of that, so parts of Ray are replaced while it starts.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import secrets

@@ -1,7 +1,5 @@
 """Code and authentication token for an existing cluster."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -4,8 +4,6 @@ Tune does not notice their deaths and would wait for ever: within C++, where no 
 If the GCS has died, Ray ends the driver itself, with only a line from C++.
 """
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ Whatever happens to a training process (an exit, a signal, no memory, a stall) b
 :class:`TrialResult`. So one trial cannot hurt another or the sweep.
 """
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

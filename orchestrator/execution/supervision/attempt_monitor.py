@@ -10,8 +10,6 @@ the control group are the second line: trials have the highest ``oom_score_adj``
 they are killed before the driver, Ray and the supervisors.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Sequence

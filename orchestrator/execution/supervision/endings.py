@@ -1,7 +1,5 @@
 """Endings: state and reason of a trial, from the way its processes ended."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

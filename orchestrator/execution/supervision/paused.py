@@ -10,8 +10,6 @@ A trial works on a copy: it can be run again from the same pause. A checkpoint a
 until its curve has been trained in full, or the sweep has ended.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

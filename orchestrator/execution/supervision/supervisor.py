@@ -7,8 +7,6 @@ contaminated cores is run again, once, from where it began, unless the launch di
 its supervisor has died as well, the next one continues from the last checkpoint too.
 """
 
-from __future__ import annotations
-
 import platform
 import shutil
 import time

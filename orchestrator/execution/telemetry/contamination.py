@@ -9,8 +9,6 @@ does no harm. It counts if the trial's threads have waited for a core as well, o
 kernel does not report whether they have.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

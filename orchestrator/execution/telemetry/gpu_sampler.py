@@ -3,8 +3,6 @@
 A figure that the library does not give for a device is absent.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Sampler: reads a trial's processes, cores, GPUs and energy from outside, twice a second."""
 
-from __future__ import annotations
-
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

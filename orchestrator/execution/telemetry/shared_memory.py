@@ -1,7 +1,5 @@
 """Files in shared memory that the processes of a trial have made: its memory, and gone with it."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterable, Iterator, Set

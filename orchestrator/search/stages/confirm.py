@@ -1,7 +1,5 @@
 """The confirm stage: the finalists and the baseline once more, in rounds."""
 
-from __future__ import annotations
-
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence

@@ -12,8 +12,6 @@ and a noise of 3 % the check finds an effect of 6 % in 80 of 100 cases
 (``benchmarks/results/interference_simulated_2026-11-25.md``).
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace

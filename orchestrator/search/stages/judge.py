@@ -6,8 +6,6 @@ and Turnbull, "Interim analyses: the repeated confidence interval approach", Jou
 Statistical Society B 51, 1989; their level: :mod:`orchestrator.analysis.statistics.rounds`).
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

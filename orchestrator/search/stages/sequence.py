@@ -1,7 +1,5 @@
 """Phases of a sweep, one after the other, as one search; the ledger that they share."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

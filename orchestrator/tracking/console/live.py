@@ -1,7 +1,5 @@
 """The console's tracker: lines that stay, and on a terminal a view that is drawn on each tick."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import sys

@@ -1,7 +1,5 @@
 """The live view's content: progress, the best config so far, the running trials."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from rich.columns import Columns

@@ -4,8 +4,6 @@ A line names only the knobs that vary within the sweep and differ from the basel
 first lines name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 

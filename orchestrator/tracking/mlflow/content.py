@@ -5,8 +5,6 @@ for metrics and tags, so that ``mlflow.search_runs`` gives columns of the same n
 columns without a prefix are tags (``tags.state``); the trial's id is ``tags.sweep.trial_id``.
 """
 
-from __future__ import annotations
-
 import getpass
 import posixpath
 import re

@@ -1,7 +1,5 @@
 """The driver's side of the mirror: it starts the writer's process, reads its messages, ends it."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

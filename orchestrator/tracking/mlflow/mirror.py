@@ -6,8 +6,6 @@ tags, takes runs with a final status as whole and writes the others again: MLflo
 ignore a point or a param that they have.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -5,8 +5,6 @@ The process that writes MLflow may not ask the analysis. It reads ``answer.md``,
 report, also when it is written again.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 import re

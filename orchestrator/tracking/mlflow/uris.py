@@ -1,7 +1,5 @@
 """Tracking URIs: which are allowed, how they are shown without secrets, what opens their pages."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

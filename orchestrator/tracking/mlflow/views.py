@@ -8,8 +8,6 @@ ignores it.
 The views are of the experiment's latest run of a sweep: MLflow's page cannot choose the run.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any, Final

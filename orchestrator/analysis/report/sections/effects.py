@@ -1,7 +1,5 @@
 """Effect of each knob by matched pairs, configs that differ in it alone, in words and figures."""
 
-from __future__ import annotations
-
 import html
 import math
 from collections.abc import Sequence

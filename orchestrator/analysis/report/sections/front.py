@@ -4,8 +4,6 @@ Other hardware gives other figures. The gain of one setting over another within 
 compared, so the ratios are shown next to the figures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final

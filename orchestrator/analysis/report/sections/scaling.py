@@ -1,7 +1,5 @@
 """Over one knob: what more ranks, GPUs or samples a step save and cost; speeds with ceilings."""
 
-from __future__ import annotations
-
 import html
 from typing import Final
 

@@ -1,7 +1,5 @@
 """The first objective against another one: every config that completed, and the front."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Iterator
 from typing import Final, NamedTuple

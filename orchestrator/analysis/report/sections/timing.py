@@ -1,7 +1,5 @@
 """Where the time goes: steps by phase, ceilings and gains, and the time to an accuracy."""
 
-from __future__ import annotations
-
 import html
 import math
 import textwrap

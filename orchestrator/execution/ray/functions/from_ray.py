@@ -1,7 +1,5 @@
 """``from_ray``: a trainable of an existing Ray Tune function or class."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Number

@@ -4,8 +4,6 @@ A function of Ray Tune may get lists, None or functions. Tables, journals and co
 numbers and text. So a label stands for each object, and the function gets the object itself.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

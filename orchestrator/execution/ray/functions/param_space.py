@@ -4,8 +4,6 @@ Each value of the dictionary, at any depth, is a knob named ``outer/inner``. If 
 domain, the knob varies.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final
 
