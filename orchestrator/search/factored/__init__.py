@@ -7,6 +7,7 @@ of its setting and the accuracy of its curve, whichever the two are combined.
 curves: curves in rungs, further seeds, a race to a target; and the composed front
 factors: groups, settings, curves; the objectives, as a factored search serves them
 findings: what the search knows so far
+flows: trials that depend on each other in steps, others side by side
 planning: the stages, counted beforehand
 probes: probes of the settings' speeds
 roles: the roles of knobs, checked
