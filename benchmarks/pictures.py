@@ -174,8 +174,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with serving(store, folder) as address:
             page = parent_page(address, store)
             # Narrower, MLflow puts the description below what few look for.
-            looks = {"width": 1900, "height": 1100, "settle_s": 6.0, "click": "Show more"}
-            _shoot(browser, page, options.to / "mlflow.png", **looks)
+            looks = {"width": 1900, "height": 1100, "settle_s": 6.0}
+            clicks = "text=Show more", "[data-componentid$='chat_panel.close']"
+            _shoot(browser, page, options.to / "mlflow.png", clicks=clicks, **looks)
     return 0
 
 
@@ -189,15 +190,15 @@ def _shoot(
     height: int = 720,
     color_scheme: Any = "light",  # noqa: ANN401 - playwright's own literals
     settle_s: float = 1.5,
-    click: str = "",
+    clicks: Sequence[str] = (),
 ) -> None:
     """Take a picture of a page, or of one element of it."""
     viewport: Any = {"width": width, "height": height}
     page = browser.new_page(viewport=viewport, color_scheme=color_scheme, device_scale_factor=1.5)
     page.goto(address)
     page.wait_for_timeout(settle_s * 1000)
-    if click:
-        page.get_by_text(click).first.click()
+    for shown in filter(lambda spot: spot.is_visible(), (page.locator(c).first for c in clicks)):
+        shown.click()
         page.wait_for_timeout(500)
     if element:
         page.locator(element).screenshot(path=path)
