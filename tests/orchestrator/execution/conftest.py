@@ -172,11 +172,14 @@ def _shared_executor(item: pytest.Item) -> int:
 def pytest_runtest_teardown(
     item: pytest.Item, nextitem: pytest.Item | None
 ) -> Generator[None, None, None]:
-    """Close a shared executor after the last of its tests: an idle Ray takes a core's time too."""
-    yield
+    """Close a shared executor after the last of its tests: an idle Ray takes a core's time too.
+
+    Before other fixtures are torn down: what they guard began earlier.
+    """
     if nextitem is None or _shared_executor(nextitem) != _shared_executor(item):
         CLOSING.close()
         OPEN.clear()
+    yield
 
 
 @pytest.fixture
