@@ -159,8 +159,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         folder = Path(name)
         run_dir, store = Path("runs/products_loader"), Path("runs/mlflow.db")
-        (folder / "sweeps").symlink_to(Path("sweeps").resolve())
-        command = [sys.executable, "-m", "orchestrator", options.sweep, "--out", str(run_dir)]
+        for name, target in (("sweeps", Path("sweeps").resolve()), (".venv", sys.prefix)):
+            (folder / name).symlink_to(target)
+        command = [".venv/bin/python", "-m", "orchestrator", options.sweep, "--out", str(run_dir)]
         screens = run_in_terminal([*command, "--tracking-uri", f"sqlite:///{store}"], folder)
         run_dir, store = folder / run_dir, folder / store
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
