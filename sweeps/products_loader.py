@@ -60,6 +60,7 @@ SWEEP = Sweep(
         batch_size=choice(1000, 2000),
         lr=choice(SMALL_LR, LARGE_LR, 1e-2),
         weight_decay=choice(0.0, 5e-4),
+        fanouts=(25, 10),  # as DGL has them, the seeds' last
         persistent_workers=True,
         eval_every=5,
     ),
