@@ -1,10 +1,11 @@
 """Claims that anyone can check: this program's figures on public numbers of MLPerf Training's RGAT.
 
-    python -m benchmarks.proofs [--data DIR]
+    python -m benchmarks.proofs
 
-``runs.csv.gz`` has every evaluation of 558 public runs of 2024 and 2025, ``reference_points.json``
-the epochs to the target of the reference, by batch size and learning rate. Both are read from
-``mlperf_rgat`` in ``$SWEEP_TEST_DATA``; its README states where they come from.
+``mlperf_rgat/`` has the numbers. ``runs.parquet``: every evaluation of 558 public runs on IGBH-full
+in v4.0, v4.1, v5.0 and v5.1, read from the logs of mlcommons/training_results_*.
+``reference_points.json``: the reference's epochs to the target by batch size and learning rate, some
+20 runs each, from ``rcp_checker`` in mlcommons/logging (Apache-2.0).
 
 1. Time to the target: the composition of a factored search, with the reference as its curves and
    the first two evaluations of one run of a system as the probe of its speed.
@@ -14,7 +15,6 @@ the epochs to the target of the reference, by batch size and learning rate. Both
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from benchmarks.harness import ROOT, environment_lines
+from benchmarks.harness import environment_lines
 from orchestrator.analysis.knobs.scaling import scaling, turning_point
 from orchestrator.analysis.rule import TIME
 from orchestrator.analysis.statistics.intervals import ratio_interval
@@ -36,6 +36,7 @@ from orchestrator.storage.tables import candidates_table, trial_dtypes, typed
 from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Stage
 
+NUMBERS: Final = Path(__file__).with_name("mlperf_rgat")
 TARGET: Final = 0.72
 GROUP: Final = ["version", "org", "system", "batch_size", "lr"]
 """Runs with the same are repeats: usually ten."""
@@ -71,14 +72,14 @@ class Probe(NamedTuple):
     epoch_s: float
 
 
-def read(folder: Path) -> tuple[pd.DataFrame, Reference]:
+def read() -> tuple[pd.DataFrame, Reference]:
     """Return the evaluations of the public runs, and the reference."""
-    points = json.loads((folder / "reference_points.json").read_text()).values()
+    points = json.loads((NUMBERS / "reference_points.json").read_text()).values()
     reference = {
         (point["BS"], point["Hyperparams"]["opt_base_learning_rate"]): point["Epochs to converge"]
         for point in points
     }
-    return pd.read_csv(folder / "runs.csv.gz"), reference
+    return pd.read_parquet(NUMBERS / "runs.parquet"), reference
 
 
 def groups_of(runs: pd.DataFrame, reference: Reference) -> dict[str, pd.DataFrame]:
@@ -255,11 +256,8 @@ def scaling_lines(runs: pd.DataFrame) -> Iterator[str]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print both tables."""
-    parser = Parser(prog="python -m benchmarks.proofs", description=__doc__)
-    usual = os.environ.get("SWEEP_TEST_DATA", ROOT.parent / "shared" / "data")
-    parser.add_argument("--data", type=Path, default=Path(usual) / "mlperf_rgat")
-    options = parser.parse_args(arguments)
-    runs, reference = read(options.data)
+    Parser(prog="python -m benchmarks.proofs", description=__doc__).parse_args(arguments)
+    runs, reference = read()
     print("\n".join([*environment_lines("pandas"), "", *prediction_lines(runs, reference), ""]))
     print("\n".join(scaling_lines(runs)))
     return 0

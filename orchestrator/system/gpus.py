@@ -147,9 +147,9 @@ def limits_of(part: float, gpu: str) -> dict[str, str]:
     """
     import pynvml
 
-    memory = dict[str, str]()
-    with suppress(pynvml.NVMLError):
-        pynvml.nvmlInit()
-        total = pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByUUID(gpu)).total
-        memory = {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": f"0={int(part * total / 2**20)}M"}
-    return {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": f"{100 * part:.0f}", **memory}
+    pynvml.nvmlInit()
+    total = pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByUUID(gpu)).total
+    return {
+        "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": f"{100 * part:.0f}",
+        "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": f"0={int(part * total / 2**20)}M",
+    }

@@ -1,7 +1,5 @@
 """The checks on public numbers: made ones, whose answer is known, and the real ones."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
@@ -39,8 +37,8 @@ def test_a_group_that_takes_other_epochs_is_named_and_not_counted() -> None:
     assert "of its first run | 1 | 0.00% | 0.0% |  | met |" in lines
 
 
-def test_on_the_public_runs_two_groups_do_not_fit_and_eos_pays_to_64_gpus(test_data: Path) -> None:
-    runs, reference = proofs.read(test_data / "mlperf_rgat")
+def test_on_the_public_runs_two_groups_do_not_fit_and_eos_pays_to_64_gpus() -> None:
+    runs, reference = proofs.read()
     lines = list(proofs.prediction_lines(runs, reference))
     far = [line for line in lines if "does not fit" in line]
     assert len(far) == 2
