@@ -2,10 +2,10 @@
 
     python -m benchmarks.proofs
 
-``mlperf_rgat/`` has the numbers. ``runs.parquet``: every evaluation of 558 public runs on IGBH-full
-in v4.0, v4.1, v5.0 and v5.1, read from the logs of mlcommons/training_results_*.
-``reference_points.json``: the reference's epochs to the target by batch size and learning rate, some
-20 runs each, from ``rcp_checker`` in mlcommons/logging (Apache-2.0).
+``mlperf_rgat/`` has the numbers. ``runs.parquet``: every evaluation of 558 public runs on
+IGBH-full in v4.0, v4.1, v5.0 and v5.1, read from the logs of mlcommons/training_results_*.
+``reference_points.json``: the reference's epochs to the target by batch size and learning rate,
+some 20 runs each, from ``rcp_checker`` in mlcommons/logging (Apache-2.0).
 
 1. Time to the target: the composition of a factored search, with the reference as its curves and
    the first two evaluations of one run of a system as the probe of its speed.
