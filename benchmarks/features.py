@@ -3,7 +3,7 @@
 A file depends on a feature where its code names it: by an import, an identifier, a field, a key or
 a word of a text that a user reads. Comments and docstrings are left out, since nothing breaks where
 they are wrong. So are other meanings of a word: the plan of ``tune``, the epochs of a trial's
-budget, a process that waits.
+budget, the core-hours that a search took, a run that was cut short by its driver's death.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ FEATURES: Final = (
     Feature(name="replay", words=r"replay", own=r"replay"),
     Feature(
         name="budgets",
-        words=r"\bbudgets\b|spending|core hours|\bcuts?\b|time budget",
+        words=r"\bbudgets\b|spending|(?<!search )core hours|\bcuts?\b(?! short)|time budget",
         own=r"budgets|spending",
     ),
     Feature(

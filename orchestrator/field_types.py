@@ -62,8 +62,8 @@ def wrong_fields(instance: Any) -> list[WrongField]:  # noqa: ANN401 - any datac
 def shown(value: object) -> str:
     """Return a value as Python writes it, bounded."""
     text = hex(value) if isinstance(value, int) and abs(value) > _DECIMAL else repr(value)
-    cut = text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]} ..."
-    return cut.encode(errors="backslashreplace").decode()
+    text = text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]} ..."
+    return text.encode(errors="backslashreplace").decode()
 
 
 def with_article(name: str) -> str:

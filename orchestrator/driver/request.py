@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from orchestrator.arguments import command, typed
 from orchestrator.data import DataFolders, DataSet, PreparedData, find_data, is_path
-from orchestrator.driver.budgets import Budgets
 from orchestrator.driver.options.declaration import contradictions, replay_settings
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.warm import WarmStart, warm_start_of
@@ -68,11 +67,6 @@ class Request:
     replay: Replay | None = None
     notes: tuple[str, ...] = ()
     warm_start: WarmStart = field(default_factory=WarmStart)
-
-    @property
-    def budgets(self) -> Budgets:
-        """Return the limits of what the trials may take together."""
-        return Budgets(time_s=self.options.time_budget, core_hours=self.options.core_hours)
 
     @property
     def max_concurrent(self) -> int | None:

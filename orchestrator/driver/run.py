@@ -15,8 +15,8 @@ from orchestrator.arguments import typed
 from orchestrator.driver import signals
 from orchestrator.driver.assembly import make_executor, make_factory, make_loop, require_nodes
 from orchestrator.driver.options.options import Options
-from orchestrator.driver.planning.plan import num_rows, planned, require_room
-from orchestrator.driver.planning.spending import Spending
+from orchestrator.driver.planning.plan import num_rows, planned
+from orchestrator.driver.planning.spending import Spending, require_room
 from orchestrator.driver.planning.text import note
 from orchestrator.driver.record import past_of, sweep_record
 from orchestrator.driver.request import prepared_data, read_request
@@ -117,7 +117,7 @@ class _Prepared:
         if is_here:
             plan = planned(request, request.here, name, self.past.configs)
             if request.before is None:
-                require_room(plan, request.budgets)
+                require_room(plan, request.options.budgets)
         # Not in the run directory: the path of a Unix socket has at most 107 characters.
         folder = private_folder()
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -130,12 +130,12 @@ class _Prepared:
             require_nodes(self.executor, factory)
         if plan is None:
             plan = planned(request, factory.machine, name, self.past.configs)
-        self.spending = spending = Spending(request.budgets, plan, self.executor.now)
+        self.spending = Spending(request.options.budgets, plan, self.executor.now)
         asked = replace(factory, sweep=plan.sweep)
         self.record = sweep_record(asked, request, command_line, num_rows(plan))
-        self.factory = replace(factory, time_budget=lambda: spending.time_budget)
+        self.factory = factory
         if is_here:  # on a cluster the run directory may be on this node alone
-            self.factory = replace(self.factory, paused_dir=self.directory.paused)
+            self.factory = replace(factory, paused_dir=self.directory.paused)
 
     def how_to_resume(self) -> str:
         if not self.directory.has_begun:

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -10,7 +10,7 @@ from typing import Any, Final
 from orchestrator.derived import DerivedFigures
 from orchestrator.errors import SweepFileError
 from orchestrator.kernel.events import Finished, OfTrial, Reported
-from orchestrator.kernel.executor import Launch, Needs, TimeBudget
+from orchestrator.kernel.executor import Deadline, Launch, Needs
 from orchestrator.kernel.search import Proposal
 from orchestrator.machine import Machine
 from orchestrator.metrics import batches_hint
@@ -53,7 +53,6 @@ class TrialFactory:
         capacity: Most trials that run at the same time.
         derived: Makes the figures that the sweep asks for and that are not measured.
         folder: Private folder of the run, which must have room; None: not checked.
-        time_budget: Returns the time until which trials may start, or None.
         rerun: False to run no contaminated trial again.
         earlier: Trials of earlier runs that count as this one's, by the id that they have here.
     """
@@ -69,7 +68,6 @@ class TrialFactory:
     capacity: Capacity = field(default_factory=Capacity)
     derived: DerivedFigures = field(default_factory=DerivedFigures)
     folder: Path | None = None
-    time_budget: Callable[[], TimeBudget | None] = lambda: None
     rerun: bool = True
     earlier: Mapping[str, TrialHistory] = field(default_factory=dict)
     _epochs: dict[str, tuple[Config, float]] = field(default_factory=dict, init=False)
@@ -138,14 +136,16 @@ class TrialFactory:
             reason, state = str(error), TrialState.FAILED
         return TrialResult(state=state, reason=reason) if reason else None
 
-    def launch(self, trials: Sequence[Trial]) -> Launch:
+    def launch(self, trials: Sequence[Trial], deadline: Deadline | None = None) -> Launch:
         """Return one launch of them all, interleaved if there are several.
 
         Interleaved ones that other load contaminated are not run again: each would be
         compared with trials that ran under a different load.
         """
         self._require_room()
-        first, *others = (self._launch(trial, is_alone=len(trials) == 1) for trial in trials)
+        is_alone = len(trials) == 1
+        launches = (self._launch(trial, is_alone=is_alone) for trial in trials)
+        first, *others = (replace(each, deadline=deadline) for each in launches)
         return replace(first, others=tuple(others))
 
     def _launch(self, trial: Trial, *, is_alone: bool) -> Launch:
@@ -165,7 +165,6 @@ class TrialFactory:
             memory_gib=self.sweep.memory_per_trial_gib,
             paused_dir=self.paused_dir,
             ceilings_from_s=CEILINGS_FROM_S,
-            time_budget=self.time_budget(),
             interleaved=not is_alone,
             rerun_contaminated=is_alone and self.rerun,
         )

@@ -126,24 +126,24 @@ class Executor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimeBudget:
+class Deadline:
     """Time until which trials may start.
 
     Attributes:
-        seconds: Length of the budget.
-        ends_at: Its end on the run's clock; in another process on :func:`steady_time` there.
+        at: Time of the run's clock; in another process of :func:`steady_time` there.
+        reason: Reason in the row of a trial that has not started by then.
     """
 
-    seconds: float
-    ends_at: float
+    at: float
+    reason: str
 
-    def __reduce__(self) -> tuple[Callable[[float, float], TimeBudget], tuple[float, float]]:
+    def __reduce__(self) -> tuple[Callable[[float, str], Deadline], tuple[float, str]]:
         """Send the seconds that are left: clocks of nodes differ."""
-        return _received, (self.seconds, self.ends_at - steady_time())
+        return _received, (self.at - steady_time(), self.reason)
 
 
-def _received(seconds: float, left_s: float) -> TimeBudget:
-    return TimeBudget(seconds=seconds, ends_at=steady_time() + left_s)
+def _received(left_s: float, reason: str) -> Deadline:
+    return Deadline(at=steady_time() + left_s, reason=reason)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +166,7 @@ class Launch:
         kept_dir: Folder to be made of its last checkpoint once it has completed, or None.
         ceilings_from_s: Least training time from which on its loader alone and its model alone
             are timed, once it has completed. None: never.
-        time_budget: Time after which it is not started, or None.
+        deadline: Time after which it is not started, or None.
         interleaved: True if it shares its cores with others in time slices.
         rerun_contaminated: True if it is run again once where other load contaminated it.
         watched: True if someone waits for it: its output is written line by line, and it waits
@@ -188,7 +188,7 @@ class Launch:
     paused_dir: Path | None = None
     kept_dir: Path | None = None
     ceilings_from_s: float | None = None
-    time_budget: TimeBudget | None = None
+    deadline: Deadline | None = None
     interleaved: bool = False
     rerun_contaminated: bool = True
     watched: bool = False
@@ -226,11 +226,10 @@ class Launch:
 
     def not_run(self, now: float | None = None) -> TrialResult | None:
         """Return its row if time ``now`` of the run's clock is too late to start it, else None."""
-        budget = self.time_budget
-        if budget is None or (steady_time() if now is None else now) < budget.ends_at:
+        deadline = self.deadline
+        if deadline is None or (steady_time() if now is None else now) < deadline.at:
             return None
-        reason = f"the time budget of {budget.seconds:g} s had ended"
-        return TrialResult(state=TrialState.NOT_RUN, reason=reason)
+        return TrialResult(state=TrialState.NOT_RUN, reason=deadline.reason)
 
 
 def log_in(scratch: Path, trial_id: str) -> Path:

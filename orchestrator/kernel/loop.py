@@ -62,7 +62,7 @@ class ControlLoop:
         self._journal = journal
         self._folds = list(folds)
         self._gate = gate or Gate()
-        self._gate.record = self.record
+        self._gate.record, self._gate.search = self.record, search
         search.limit(self._gate.may_start)
         self._noted: set[str] = set()
         self._ticked_at = float("-inf")
@@ -133,8 +133,6 @@ class ControlLoop:
         elif isinstance(event, events.Finished):
             result = replace(event.result, blocks=(), output="")
             self._tell(self._asked[event.trial_id], result)
-        elif isinstance(event, events.Cut) and event.part == "search":
-            self._search.cut()
         elif isinstance(event, events.Continued):
             self._search.go_on(event.trials)
         elif isinstance(event, events.Resumed):
@@ -158,7 +156,7 @@ class ControlLoop:
             trials = [trial, *self._interleaved_with(trial)]
             to_run = [each for each in trials if not self._ends_unrun(each)]
             if to_run:
-                launch = self._trials.launch(to_run)
+                launch = self._trials.launch(to_run, self._gate.deadline)
                 self._running |= {trial.id: trial for trial in to_run}
                 self._gate.launched(to_run)
                 return launch

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from orchestrator.kernel.events import Event, OfTrial
-from orchestrator.kernel.executor import Launch
-from orchestrator.kernel.search import Proposal
+from orchestrator.kernel.executor import Deadline, Launch
+from orchestrator.kernel.search import Proposal, Search
 from orchestrator.trial import Report, Trial, TrialResult
 
 
@@ -67,8 +67,10 @@ class Trials(Protocol):
     def unable(self, trial: Trial) -> TrialResult | None:
         """Return the result of a trial that cannot run here; None where it can."""
 
-    def launch(self, trials: Sequence[Trial]) -> Launch:
+    def launch(self, trials: Sequence[Trial], deadline: Deadline | None) -> Launch:
         """Return what an executor runs: one trial, or several that share their cores.
+
+        It is not started after ``deadline``.
 
         Raises:
             OSError: The run's temporary folder is full or missing.
@@ -97,15 +99,22 @@ class Gate:
     Attributes:
         restoring: True while a journal is repeated: nothing is decided by the clock then.
         record: Writes an event to the journal, and passes it on; set by the loop.
+        search: The search that it may end early; set by the loop.
     """
 
     def __init__(self) -> None:
         self.restoring = False
         self.record: Callable[[Event], object] = lambda event: None
+        self.search = Search()
+
+    @property
+    def deadline(self) -> Deadline | None:
+        """Return the time until which trials may start; None without a limit."""
+        return None
 
     @property
     def has_more(self) -> bool:
-        """Return True if the run was cut short, and may now continue."""
+        """Return True if the search was ended early, and may now continue."""
         return False
 
     def apply(self, event: Event) -> None:

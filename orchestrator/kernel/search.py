@@ -68,13 +68,13 @@ class Search:
         """Role of each knob, as far as the search has checked them."""
         return {}
 
-    # -- budgets: the control loop decides by the clock and journals what it decides, so that these
-    # calls too are repeated when a run is resumed
+    # -- limits: a gate decides by the clock and journals what it decides, so that these calls too
+    # are repeated when a run is resumed
 
     def limit(self, may_start: MayStart) -> None:
         """Take the function to call before runs that may be left out."""
 
-    def cut(self) -> None:
+    def end_early(self) -> None:
         """Leave out the rest of the search: the confirm stage begins."""
 
     def skip(self, trial: Trial) -> None:
@@ -84,7 +84,7 @@ class Search:
         """Wait again for skipped trials: a new process runs them."""
 
     def go_on(self, trials: int | None) -> None:
-        """Continue after a cut, or to ``trials`` configs; the later stages follow once more."""
+        """Continue after an early end, or to ``trials`` configs; the later stages follow again."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -132,9 +132,9 @@ def blocks_of(
         return [_block(epoch, steps, 0)]
     last = max(len(steps) - tail, start)
     most = MAX_BLOCKS_PER_SLICE if begins is Dropped.SLICE_START else MAX_BLOCKS_PER_EPOCH
-    cuts = [start, *_cuts(last - start, burst, most, begin=start), last]
+    bounds = [start, *_bounds(last - start, burst, most, begin=start), last]
     blocks = [_block(epoch, steps[:start], first_step, end=begins)] if start else []
-    for begin, end in pairwise(cuts):
+    for begin, end in pairwise(bounds):
         if end > begin:
             blocks.append(_block(epoch, steps[begin:end], first_step + begin))
     if steps[last:]:
@@ -147,8 +147,8 @@ def _ends(burst: int) -> tuple[int, int]:
     return burst, burst if burst > 1 else 0
 
 
-def _cuts(num_steps: int, burst: int, most: int, *, begin: int) -> list[int]:
-    """Return the steps at which ``num_steps`` from ``begin`` on are cut into ``most`` blocks."""
+def _bounds(num_steps: int, burst: int, most: int, *, begin: int) -> list[int]:
+    """Return the inner bounds of ``most`` blocks of ``num_steps`` from ``begin`` on."""
     size = max(2 * burst, math.ceil(num_steps / most), 1)
     return [begin + size * (index + 1) for index in range(num_steps // size - 1)]
 

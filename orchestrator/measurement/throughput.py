@@ -134,8 +134,8 @@ def warm_up(blocks: Sequence[Block]) -> int:
     size = math.ceil(len(blocks) / WARM_UP_BATCHES)
     batches = np.add.reduceat(_sums(blocks), range(0, len(blocks), size))
     levels = _levels(batches[:, 0] / batches[:, 1])
-    cut = _lowest_error(levels)
-    return cut * size if cut and _clearly_slower(levels[:cut], levels[cut:]) else 0
+    num = _lowest_error(levels)
+    return num * size if num and _clearly_slower(levels[:num], levels[num:]) else 0
 
 
 def _levels(rates: _Floats) -> _Floats:
@@ -148,12 +148,12 @@ def _levels(rates: _Floats) -> _Floats:
 
 
 def _lowest_error(levels: _Floats) -> int:
-    """Return the cut that leaves the smallest standard error, from running sums of the rest."""
+    """Return the number to drop for the smallest standard error, from running sums of the rest."""
     centred, most = levels - levels.mean(), len(levels) // 2 + 1
     sums, squares = (each[::-1].cumsum()[::-1][:most] for each in (centred, centred**2))
     left = len(levels) - np.arange(most)
     spread = squares - sums**2 / left
-    # Below the sums' own rounding there is none, and the earliest cut is taken.
+    # Below the sums' own rounding there is none, and the smallest is taken.
     errors = np.where(spread > 1e-9 * squares[0], spread / left**2, 0.0)
     return int(np.where(left < 2, math.inf, errors).argmin())
 

@@ -93,7 +93,7 @@ class Drawing:
         able = [
             one
             for one in of_stage
-            if not shortfall(one.run, budget) or (stage is Stage.TRAIN and one.run.is_cut_short)
+            if not shortfall(one.run, budget) or (stage is Stage.TRAIN and one.run.was_stopped)
         ]
         if not able:
             longest = max(of_stage, key=lambda one: one.run.num_epochs)

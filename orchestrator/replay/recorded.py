@@ -61,7 +61,7 @@ class RecordedRun:
         return self.wall_s + self.ceilings_s
 
     @property
-    def is_cut_short(self) -> bool:
+    def was_stopped(self) -> bool:
         """True where a search stopped it."""
         return self.state is TrialState.STOPPED and bool(self.reports)
 

@@ -51,10 +51,9 @@ def shortfall(run: RecordedRun, budget: Budget) -> str:
     target = budget.pause_after or budget.epochs
     if any(report.epoch == target for report in run.reports):
         return ""
-    if ends_early and run.reports:
-        was_cut = run.is_cut_short and 0 < run.reports[-1].step < (budget.steps or 0)
-        if not was_cut:
-            return ""
+    is_before_end = run.was_stopped and 0 < run.reports[-1].step < (budget.steps or 0)
+    if ends_early and run.reports and not is_before_end:
+        return ""
     epochs = f"{run.num_epochs} epoch{'s' * (run.num_epochs != 1)}"
     return f"it was recorded for {epochs}, and {target} are asked for"
 
@@ -77,7 +76,7 @@ def segment_of(
         ReplayError: The run is shorter than the budget, and no search stopped it.
     """
     why = shortfall(run, budget)
-    if why and not run.is_cut_short:
+    if why and not run.was_stopped:
         raise ReplayError(f"the recorded run is too short: {why}")
     run = run if budget.evaluated else _unevaluated(run)
     if not evaluate_test and any(name.startswith("test_") for name in run.metrics):

@@ -218,7 +218,7 @@ class MachineState:
             file=Path(case.record.file), sweep=case.sweep, folders=folders, here=case.machine,
             before=before,
         )  # fmt: skip
-        spending = Spending(request.budgets, case.plan, plays.now)
+        spending = Spending(request.options.budgets, case.plan, plays.now)
         parts = run._Prepared.__new__(run._Prepared)
         parts.request, parts.directory, parts.executor = request, directory, plays
         parts.past = Past(run_dir=run_dir, events=past_events(run_dir), record=case.record)
@@ -228,7 +228,6 @@ class MachineState:
             needs=Needs(source=Source(), data="", folders=folders, fingerprint=""),
             machine=case.machine, num_cores=1, capacity=case.record.capacity,
             scratch=self.root / "scratch", paused_dir=directory.paused,
-            time_budget=lambda: spending.time_budget,
         )  # fmt: skip
         return run._explaining_the_end(parts)
 

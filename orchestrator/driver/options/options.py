@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from orchestrator.arguments import Names, cluster_address
+from orchestrator.driver.budgets import Budgets
 from orchestrator.driver.options.declaration import (
     DEFAULT_EXECUTOR,
     EXECUTORS,
@@ -133,6 +134,11 @@ class Options:
     def executor_name(self) -> str:
         """Return the name of the executor that runs the trials."""
         return self.executor or DEFAULT_EXECUTOR
+
+    @property
+    def budgets(self) -> Budgets:
+        """Return the limits of what the trials may take together."""
+        return Budgets(time_s=self.time_budget, core_hours=self.core_hours)
 
     def applied_to(self, sweep: Sweep[Any]) -> Sweep[Any]:
         """Return a sweep as the options change it; see :func:`overridden`."""

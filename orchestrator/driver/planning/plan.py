@@ -8,11 +8,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from orchestrator.driver.budgets import LEAST_CONFIGS, Amount, Budgets
+from orchestrator.driver.budgets import Amount
 from orchestrator.driver.phases import capacity_of, make_phases
 from orchestrator.driver.record import question_record
 from orchestrator.driver.request import Request
-from orchestrator.errors import RunDirectoryError, SweepError, SweepFileError
+from orchestrator.errors import RunDirectoryError, SweepFileError
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.kernel.journal import read_journal
 from orchestrator.kernel.problem import Candidates
@@ -275,28 +275,3 @@ def num_rows(plan: Plan) -> int | None:
         searched = [None if configs is None else configs * plan.sweep.rigor.repeats]
     rows = [*searched, *(stage.least for stage in plan.confirm)]
     return None if None in rows else sum(number or 0 for number in rows)
-
-
-def require_room(plan: Plan, budgets: Budgets) -> None:
-    """Check that the budgets have room for the least that gives an answer, if it is known.
-
-    The least is that of a search in stages, else two configs; then the confirm stage up to its
-    first interim analysis.
-
-    Raises:
-        SweepError: A budget has no room.
-    """
-    searched, words = list(plan.searched), "the least of the search"
-    if not plan.is_staged:
-        num, words = min(LEAST_CONFIGS, sum(stage.least for stage in searched)), "two configs"
-        searched = [PlannedStage(name="", least=num, most=num, isolated=True)]
-    needed = least(plan, [*searched, *plan.confirm])
-    if needed.amount is None or not (by := budgets.exceeded_by(needed.amount)):
-        return
-    confirmed = " and the confirm stage up to its first analysis" if plan.confirm else ""
-    raise SweepError(
-        f"{by} is below the least of this plan: {needed.amount} for {words}{confirmed}, "
-        f"{needed.trials} trials",
-        f"allowed: more than that{' or --set rigor.confirm=0' if plan.confirm else ''}; --plan "
-        "shows the plan",
-    )

@@ -12,12 +12,14 @@ from statistics import fmean
 from typing import Any
 
 from orchestrator.driver.budgets import LEAST_CONFIGS, MARGIN, Amount, Budgets
-from orchestrator.driver.planning.plan import Plan
+from orchestrator.driver.planning.plan import Plan, least
+from orchestrator.errors import SweepError
 from orchestrator.formats import counted
 from orchestrator.kernel import events
 from orchestrator.kernel.events import Event
-from orchestrator.kernel.executor import TimeBudget
+from orchestrator.kernel.executor import Deadline
 from orchestrator.kernel.parts import Gate
+from orchestrator.kernel.search import PlannedStage
 from orchestrator.search.stages.sequence import at_most
 from orchestrator.space.configs import canonical, values_of
 from orchestrator.trial import Budget, Stage, Trial, TrialResult, TrialState
@@ -75,12 +77,13 @@ class Spending(Gate):
         return bool(limits) and self._budgets.has_more_than(limits[-1])
 
     @property
-    def time_budget(self) -> TimeBudget | None:
+    def deadline(self) -> Deadline | None:
         """Return the time until which trials may start; None without such a limit."""
         if (seconds := self._budgets.time_s) is None:
             return None
         began = (self._began or self._now()) - self._ended.time_s  # as if without a pause
-        return TimeBudget(seconds=seconds, ends_at=began + seconds)
+        reason = f"the time budget of {seconds:g} s had ended"
+        return Deadline(at=began + seconds, reason=reason)
 
     def not_run(self, trial: Trial) -> TrialResult | None:
         """Return the row of a trial without room in the budgets; None if it may start."""
@@ -139,6 +142,8 @@ class Spending(Gate):
             self._finish(self._asked[event.trial_id], at, event.result)
         elif isinstance(event, events.Cut):
             self._cuts[event.part] = event
+            if event.part == "search":
+                self.search.end_early()
         elif isinstance(event, events.Continued):
             self._cuts.clear()
         self._last = at
@@ -264,3 +269,28 @@ class Spending(Gate):
 
 def _key(config: Config) -> str:
     return repr(sorted(config.items()))
+
+
+def require_room(plan: Plan, budgets: Budgets) -> None:
+    """Check that the budgets have room for the least that gives an answer, if it is known.
+
+    The least is that of a search in stages, else two configs; then the confirm stage up to its
+    first interim analysis.
+
+    Raises:
+        SweepError: A budget has no room.
+    """
+    searched, words = list(plan.searched), "the least of the search"
+    if not plan.is_staged:
+        num, words = min(LEAST_CONFIGS, sum(stage.least for stage in searched)), "two configs"
+        searched = [PlannedStage(name="", least=num, most=num, isolated=True)]
+    needed = least(plan, [*searched, *plan.confirm])
+    if needed.amount is None or not (by := budgets.exceeded_by(needed.amount)):
+        return
+    confirmed = " and the confirm stage up to its first analysis" if plan.confirm else ""
+    raise SweepError(
+        f"{by} is below the least of this plan: {needed.amount} for {words}{confirmed}, "
+        f"{needed.trials} trials",
+        f"allowed: more than that{' or --set rigor.confirm=0' if plan.confirm else ''}; --plan "
+        "shows the plan",
+    )

@@ -8,8 +8,8 @@ from itertools import islice
 
 from orchestrator.driver.budgets import Amount, Budgets
 from orchestrator.driver.options.options import Options
-from orchestrator.driver.planning.plan import Plan, Total, least, most, planned, require_room
-from orchestrator.driver.planning.spending import Spending
+from orchestrator.driver.planning.plan import Plan, Total, least, most, planned
+from orchestrator.driver.planning.spending import Spending, require_room
 from orchestrator.driver.record import Past, past_events, past_of
 from orchestrator.driver.request import read_request
 from orchestrator.errors import RunDirectoryError, refusing_os_errors
@@ -44,7 +44,7 @@ def print_plan(given: Options) -> int:
     past = past_of(request, options.resume)
     plan = planned(request, machine, name, past.configs)
     if options.resume is None:
-        require_room(plan, request.budgets)
+        require_room(plan, options.budgets)
     elif past.record is not None and not options.address:  # a cluster's cores are not known here
         now = replace(past.record, cores_per_trial=plan.num_cores, data=name or past.record.data)
         past.require_same(now, "ground")
@@ -56,16 +56,16 @@ def print_plan(given: Options) -> int:
     ]
     lines = [
         *map(note, filter(None, notes)),
-        *plan_lines(plan, data, request.budgets),
+        *plan_lines(plan, data, options.budgets),
     ]
     if past.events:
         last_at = past.events[-1].at
-        spending = Spending(request.budgets, plan, lambda: last_at)
+        spending = Spending(options.budgets, plan, lambda: last_at)
         for event in past.events:
             spending.apply(event)
         if past.trials is not None:
             past.require_extended(started(sweep.search, search_problem(sweep, machine)))
-        lines += lines_of_the_past(past, spending.spent, request.budgets)
+        lines += lines_of_the_past(past, spending.spent, options.budgets)
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
 

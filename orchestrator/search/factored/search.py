@@ -143,8 +143,8 @@ class FactoredSearch(Search):
             return False
         return self._racing.is_ended(curve)
 
-    def cut(self) -> None:
-        """Note what a budget leaves out."""
+    def end_early(self) -> None:
+        """Note what is left out."""
         findings, groups = self._findings, self._findings.factors.groups
         settings = {setting for group in groups for setting in group.settings}
         known = sum(findings.speeds.num_runs(setting) > 0 for setting in settings)

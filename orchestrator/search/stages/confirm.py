@@ -63,7 +63,7 @@ class Confirming(Phase):
     allowance: float | None = None
     _configs: Sequence[Config] = field(default=(), init=False)
 
-    after_cut = True
+    after_early_end = True
     _num_finalists = _num_rounds = _next_repeat = 0
 
     def planned(self, num_configs: int | None) -> Sequence[PlannedStage]:

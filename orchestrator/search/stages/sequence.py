@@ -22,7 +22,7 @@ class Ledger:
         num_asked: Number of training runs that each config was asked for, isolated or not.
         isolated: True where every trial is to run isolated from now on.
         notes: Notes for the user that were not handed out yet.
-        may_start: Returns True if the budget has room for whole trainings of these configs.
+        may_start: Returns True if there is room for whole trainings of these configs.
     """
 
     problem: SearchProblem
@@ -63,12 +63,12 @@ class Phase(Search):
 
     Attributes:
         ledger: All results; set by :class:`Stages`.
-        after_cut: True if it is asked also once the search's part of a budget is spent.
+        after_early_end: True if it is asked also once the search has ended early.
         ends_search: True for a search that is asked to its end.
     """
 
     ledger: Ledger
-    after_cut: bool = False
+    after_early_end: bool = False
     ends_search: bool = False
     _flow: Iterator[Proposal | Pause | None] | None = None
 
@@ -93,7 +93,7 @@ class Phase(Search):
 class Stages(Search):
     """Phases as one search. The next begins once one has no more to ask for.
 
-    A budget may cut the phases short.
+    The search may end early: only some phases are asked from there on.
     """
 
     def __init__(self, problem: SearchProblem, phases: Sequence[Phase]) -> None:
@@ -103,7 +103,7 @@ class Stages(Search):
         for phase in phases:
             phase.ledger = self._ledger
         self._current = 0
-        self._cut_at: int | None = None
+        self._ended_at: int | None = None
         self._skipped: set[tuple[Any, ...]] = set()
         self._owners: dict[tuple[Any, ...], Phase] = {}
 
@@ -113,12 +113,12 @@ class Stages(Search):
             return WAIT
         while self._current < len(self._phases):
             phase = self._phases[self._current]
-            if self._cut_at is None or phase.after_cut:
+            if self._ended_at is None or phase.after_early_end:
                 proposal = phase.ask()
                 if isinstance(proposal, Proposal):
                     return self._registered(proposal)
-                # Trials that a cut left unrun have no result to wait for.
-                if proposal is WAIT and (self._cut_at is None or self._ledger.num_out):
+                # Trials that an early end left unrun have no result to wait for.
+                if proposal is WAIT and (self._ended_at is None or self._ledger.num_out):
                     return WAIT
             self._current += 1
         return None
@@ -141,15 +141,15 @@ class Stages(Search):
         return self._owners[self._key(trial)].should_stop(trial, report)
 
     def limit(self, may_start: MayStart) -> None:
-        """Take the question that is asked before runs that may be left out."""
+        """Take the function to call before runs that may be left out."""
         self._ledger.may_start = may_start
 
-    def cut(self) -> None:
-        """Ask from here on only the phases that are asked after a cut."""
-        if self._cut_at is None:
-            self._cut_at = self._current
+    def end_early(self) -> None:
+        """Ask from here on only the phases that are asked after an early end."""
+        if self._ended_at is None:
+            self._ended_at = self._current
             for phase in self._phases[self._current : self._current + 1]:
-                phase.cut()
+                phase.end_early()
 
     def skip(self, trial: Trial) -> None:
         """Wait no longer for a trial: it is not run in this process."""
@@ -162,10 +162,10 @@ class Stages(Search):
         self._skipped.clear()
 
     def go_on(self, trials: int | None) -> None:
-        """Go back to where the search was cut, or ended, and on from there."""
+        """Go back to where the search ended, and on from there."""
         ends = [phase.ends_search for phase in self._phases]
-        back = ends.index(True) if self._cut_at is None else self._cut_at
-        self._current, self._cut_at = min(self._current, back), None
+        back = ends.index(True) if self._ended_at is None else self._ended_at
+        self._current, self._ended_at = min(self._current, back), None
         for phase in self._phases[self._current :]:
             phase.go_on(trials)
 
@@ -196,8 +196,8 @@ class Searching(Phase):
         search: The search.
         num_trials: Trials that can run here and are trained, after which the next phase begins;
             None for all.
-        enumerates: True where its configs do not depend on results. Those that a budget cuts
-            are then asked for all the same, so that each has a row.
+        enumerates: True where its configs do not depend on results. Those that an early
+            end leaves out are then asked for all the same, so that each has a row.
         ending: Ends trials early, or None.
     """
 
@@ -212,7 +212,7 @@ class Searching(Phase):
         self._search = search
         self._left = num_trials
         self._ending = ending
-        self.after_cut, self.extends = enumerates, search.extends
+        self.after_early_end, self.extends = enumerates, search.extends
         self.ends_search = num_trials is None
 
     def go_on(self, trials: int | None) -> None:
@@ -237,9 +237,9 @@ class Searching(Phase):
             self._left += trial.stage is Stage.TRAIN
         self._search.tell(trial, result)
 
-    def cut(self) -> None:
+    def end_early(self) -> None:
         """Take the search's notes on what is left out."""
-        self._search.cut()
+        self._search.end_early()
         self.ledger.notes += self._search.notes()
 
     def should_stop(self, trial: Trial, report: Report) -> bool:

@@ -12,7 +12,7 @@ from orchestrator.execution import in_flight
 from orchestrator.execution.leases import CoreLeases
 from orchestrator.execution.placement import local_machine
 from orchestrator.kernel.events import Started
-from orchestrator.kernel.executor import Executor, TimeBudget
+from orchestrator.kernel.executor import Deadline, Executor
 from orchestrator.trial import Isolation, Report, Trial, TrialState
 from tests.conftest import ROOT
 from tests.helping import awaited
@@ -58,14 +58,14 @@ def sweep(executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> ExitW
     *launches, late = (
         make_launch(folder, name, num_cores=all_cores, **knobs) for name, knobs in TRIALS.items()
     )
-    over = TimeBudget(seconds=60, ends_at=time.time())
+    over = Deadline(at=time.time(), reason="the time budget of 60 s had ended")
 
     def stop_or_think(trial: Trial, report: Report) -> bool:
         if trial.id == "brisk":
             time.sleep(THINKS_S)
         return trial.id == "stopped" and report.epoch == 2
 
-    watcher = ExitWatcher([*launches, replace(late, time_budget=over)], stop_when=stop_or_think)
+    watcher = ExitWatcher([*launches, replace(late, deadline=over)], stop_when=stop_or_think)
     with guarding(ROOT, fail=pytest.fail):
         executor.run(watcher)
         _await_end_of(SPAWNED)
@@ -118,14 +118,14 @@ def test_interrupting_ends_what_runs(executor: Executor, launch_of: LaunchOf) ->
     _await_end_of(SPAWNED)
 
 
-def test_waiting_for_leased_cores_is_reported_and_ends_with_the_time_budget(
+def test_waiting_for_leased_cores_is_reported_and_ends_with_the_deadline(
     executor: Executor, launch_of: LaunchOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(in_flight, "FIRST_REPORT_S", 0.1)
     monkeypatch.setattr(in_flight, "WAIT_REPORT_S", 0.1)
     other_sweep = CoreLeases().acquire(99, Isolation.LEASED, timeout_s=5)
-    soon = TimeBudget(seconds=1, ends_at=time.time() + 1)
-    conductor = Recorder([replace(launch_of("hasty"), time_budget=soon), launch_of("patient")])
+    soon = Deadline(at=time.time() + 1, reason="the time budget of 1 s had ended")
+    conductor = Recorder([replace(launch_of("hasty"), deadline=soon), launch_of("patient")])
 
     def release() -> None:
         is_reported = any("held by" in resources for resources in conductor.waited)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.data import DataFolders
-from orchestrator.kernel.executor import Executor, Launch, Needs, Rank, Source, TimeBudget
+from orchestrator.kernel.executor import Deadline, Executor, Launch, Needs, Rank, Source
 from orchestrator.trainable import Demand
 from orchestrator.trial import Isolation, TrialState
 from tests.orchestrator.tracking.journals import make_trial
@@ -28,7 +28,7 @@ LAUNCH = Launch(
     scratch=Path("scratch"),
     time_limit_s=60.0,
     retries=1,
-    time_budget=TimeBudget(seconds=30.0, ends_at=1.0),
+    deadline=Deadline(at=1.0, reason="late"),
     interleaved=True,
     others=(),
 )
@@ -41,14 +41,12 @@ def test_a_launch_of_several_is_a_launch_for_each() -> None:
     assert both.each() == (LAUNCH, second)
 
 
-def test_a_trial_is_not_run_after_the_time_budget() -> None:
+def test_a_trial_is_not_run_after_its_deadline() -> None:
     result = LAUNCH.not_run()
-    assert (result.state, result.reason) == (
-        TrialState.NOT_RUN, "the time budget of 30 s had ended",
-    )  # fmt: skip
-    later = TimeBudget(seconds=30.0, ends_at=time.time() + 1000)
-    assert replace(LAUNCH, time_budget=later).not_run() is None
-    assert replace(LAUNCH, time_budget=None).not_run() is None
+    assert (result.state, result.reason) == (TrialState.NOT_RUN, "late")
+    later = Deadline(at=time.time() + 1000, reason="late")
+    assert replace(LAUNCH, deadline=later).not_run() is None
+    assert replace(LAUNCH, deadline=None).not_run() is None
 
 
 def test_a_rank_finds_the_others_by_torchrun_s_names() -> None:
@@ -64,11 +62,11 @@ def test_a_rank_finds_the_others_by_torchrun_s_names() -> None:
     }
 
 
-def test_a_budget_counts_time_that_no_clock_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deadline_counts_time_that_no_clock_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     before = Executor().now()
     monkeypatch.setattr(time, "time", lambda: before + 3600)
     assert Executor().now() - before < 60
-    ends_at = Executor().now() + 1000
-    sent = pickle.loads(pickle.dumps(TimeBudget(seconds=30.0, ends_at=ends_at)))
-    assert sent.seconds == 30.0
-    assert sent.ends_at == pytest.approx(ends_at, abs=60)
+    at = Executor().now() + 1000
+    sent = pickle.loads(pickle.dumps(Deadline(at=at, reason="late")))
+    assert sent.reason == "late"
+    assert sent.at == pytest.approx(at, abs=60)

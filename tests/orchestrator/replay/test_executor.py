@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from orchestrator.kernel.events import Started
-from orchestrator.kernel.executor import Launch, TimeBudget
+from orchestrator.kernel.executor import Deadline, Launch
 from orchestrator.kernel.search import Pause
 from orchestrator.machine import Machine, Node
 from orchestrator.replay.drawing import Drawing
@@ -156,9 +156,9 @@ def test_a_trial_must_be_stopped_where_its_run_was(stops: bool) -> None:
             played(told, ("a", stopped))
 
 
-def test_the_time_budget_is_of_the_simulated_clock() -> None:
-    budget = TimeBudget(seconds=5, ends_at=BEGAN + 5)
-    late = [made_launch(made_trial(name), time_budget=budget) for name in "ab"]
+def test_a_deadline_is_of_the_simulated_clock() -> None:
+    deadline = Deadline(at=BEGAN + 5, reason="late")
+    late = [made_launch(made_trial(name), deadline=deadline) for name in "ab"]
     told = played(Told(list(late)), ("a", seconds(10)), ("b", seconds(4)))
     assert told.results["b-0"].state is TrialState.NOT_RUN
 

@@ -3,7 +3,8 @@
 import pytest
 
 from orchestrator.driver.budgets import Amount, Budgets
-from orchestrator.driver.planning.plan import Plan, Total, least, most, num_rows, require_room
+from orchestrator.driver.planning.plan import Plan, Total, least, most, num_rows
+from orchestrator.driver.planning.spending import require_room
 from orchestrator.errors import SweepError
 from orchestrator.search import Asha, Factored
 from orchestrator.space.domains import choice

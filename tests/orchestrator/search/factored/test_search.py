@@ -114,7 +114,7 @@ def test_a_search_that_is_cut_or_limited_says_what_it_has_not_looked_at() -> Non
         asked = search.ask()
         assert isinstance(asked, Proposal)
         search.tell(trial_of(asked), completed(samples_per_s=1.0))
-    search.cut()
+    search.end_early()
     assert search.notes() == ["cut short: 5 of 36 settings have a speed, 0 of 20 curves are whole"]
     limited = Factored(trials=8).start(problem())
     Machine(Truth(1), problem()).run(limited)

@@ -97,7 +97,7 @@ def cut_after(num_trials: int, *, enumerates: bool) -> Stages:
     search = Stages(six_configs(), [inner, OneRun()])
     for trial in asked_for(search, num_trials):
         search.tell(trial, smooth(trial))
-    search.cut()
+    search.end_early()
     return search
 
 
