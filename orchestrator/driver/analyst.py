@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.kernel.search import Search
-from orchestrator.search.factored import Factored
 from orchestrator.search.stages.judge import Config, Judge, Results
 from orchestrator.space.knob import Role
 from orchestrator.storage.history import SweepHistory, TrialHistory
@@ -51,7 +50,7 @@ class Analyst(Judge):
 
     Args:
         record: The sweep.
-        candidates: The configs of a factored search, which are composed; None for another search.
+        candidates: The configs that the search lists, or None.
         derived: Computes figures to a target from the reports. A better result may have moved the
             target since a trial's figures were reported.
     """
@@ -163,25 +162,24 @@ class Analyst(Judge):
 def _as_asked(configs: Sequence[Config], results: Results) -> list[Config]:
     """Return the configs as the search asked for them, whatever a table made of their values.
 
-    A composed config that was not asked for stays as in the table.
+    A listed config that was not asked for stays as in the table.
     """
     asked = [(trial.config, {**trial.config, **result.found}) for trial, result in results]
     return [next((one for one, row in asked if row == dict(c)), c) for c in configs]
 
 
 def candidates_of(factory: TrialFactory, record: SweepRecord) -> pd.DataFrame | None:
-    """Return the configs of a factored search as a table; None for another search.
+    """Return the configs that the search lists as a table; None if it lists none.
 
-    pandas is imported only for a factored search, since it takes a second.
+    pandas is imported only for a table, since it takes a second.
     """
-    sweep = factory.sweep
-    if not isinstance(sweep.search, Factored):
+    problem = search_problem(factory.sweep, factory.machine)
+    listed = factory.sweep.search.listed(problem)
+    if listed is None:
         return None
     from orchestrator.storage.tables import candidates_table
 
-    problem = search_problem(sweep, factory.machine)
-    keys = sweep.search.factors(problem).candidates.keys
-    return candidates_table(tuple(problem.base), keys, record.knobs, problem.roles)
+    return candidates_table(tuple(problem.base), listed.keys, record.knobs, problem.roles)
 
 
 # -- for the live console
@@ -194,7 +192,7 @@ def best_so_far(history: SweepHistory, candidates: pd.DataFrame | None = None) -
 
     Args:
         history: The sweep so far.
-        candidates: The configs of a factored search, which are composed; None for another search.
+        candidates: The configs that the search lists, or None.
     """
     from orchestrator.analysis.columns import numbers_of, rows_of
     from orchestrator.analysis.recommendation.choice import choose

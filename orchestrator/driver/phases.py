@@ -6,8 +6,6 @@ from orchestrator.execution.placement import machine_capacity
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import Search
 from orchestrator.machine import Machine
-from orchestrator.search.factored import Factored
-from orchestrator.search.factored.search import FactoredSearch
 from orchestrator.search.stages.confirm import Confirming, MayInterleave
 from orchestrator.search.stages.interference import InterferenceCheck
 from orchestrator.search.stages.judge import InterimAnalyses, Judge, Repeating
@@ -35,8 +33,8 @@ def make_phases(
 
     If a node runs several trials at the same time, the interference check comes after the first
     of them. Then come the rest, the repeats if they can decide something, and the confirm stage.
-    A factored search has its own repeats, and isolated probes in place of the check for
-    interference. Its confirm stage is in proportion to the search: short runs, and the test run.
+    A search with probes has its own repeats, and isolated probes in place of the check for
+    interference.
 
     Args:
         sweep: The sweep.
@@ -49,8 +47,7 @@ def make_phases(
     """
     rigor, phases = sweep.rigor, list[Phase]()
     ending = None if sweep.stopping is None else sweep.stopping.start(problem)
-    factored = sweep.search if isinstance(sweep.search, Factored) else None
-    if factored is not None:
+    if sweep.search.has_probes:
         phases.append(Searching(search))
     else:
         # Co-located trials may slow each other down.
@@ -72,17 +69,15 @@ def make_phases(
             repeating = Repeating(runs=rigor.repeats, max_runs=rigor.max_repeats, judge=judge)
             phases.append(repeating)
     if rigor.confirm:
-        share, least_s = (1.0, 0.0) if factored is None else factored.of_confirm_run
-        ends_early = factored is not None or ending is not None
+        run = sweep.search.compared_run(problem)
+        ends_early = sweep.search.has_rungs or ending is not None
         phases.append(
             Confirming(
                 analyses=InterimAnalyses(first=rigor.confirm, last=rigor.max_confirm),
                 judge=judge,
                 finalists=rigor.finalists,
                 may_interleave=may_interleave if rigor.interleaved else None,
-                budget=search.confirm_budget if isinstance(search, FactoredSearch) else None,
-                share=share,
-                least_s=least_s,
+                **run._asdict(),
                 side_by_side=capacity.total > capacity.per_node,
                 allowance=CONFIRM_SHARE if ends_early else None,
             )

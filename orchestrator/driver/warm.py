@@ -2,8 +2,8 @@
 
 Earlier runs must be of the same trainable, data, budget, cores per trial and hardware. Their
 results are no rows of the new run: its tables and claims contain only its own trials. The run's
-record has them, so that a resumed search receives the same ones. A factored search composes its
-table: what it asks for as in an earlier run is a row, and is not run again.
+record has them, so that a resumed search receives the same ones. What a search with probes asks for
+as in an earlier run is a row, and is not run again.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +22,6 @@ from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.provenance.environment import environment
 from orchestrator.replay.setup import Replay
-from orchestrator.search.factored import Factored
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TrialHistory, read_history
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
@@ -43,7 +42,7 @@ class WarmStart:
         configs: Their configs that lie in the sweep's space.
         fingerprints: Hash of each run's data, in the order of ``runs``; () in a resumed run.
         notes: Notes for the user before the first trial.
-        known: Their probes and trainings, for a factored search.
+        known: Their probes and trainings, for a search with probes.
     """
 
     runs: tuple[str, ...] = ()
@@ -116,7 +115,7 @@ def warm_start_of(
     problems: list[SweepError] = []
     records: dict[str, SweepRecord] = {}
     results: list[TrialHistory] = []
-    is_factored = isinstance(sweep.search, Factored)
+    has_probes = sweep.search.has_probes
     for run in dict.fromkeys(run.absolute() for run in options.warm_start):
         try:
             record = read_sweep(run)
@@ -126,13 +125,13 @@ def warm_start_of(
                         f"its {name} was {then!r}, here it is {now!r}: figures are not comparable"
                     )
                     raise refused(run, text)
-            results += _results(run, problem, is_factored=is_factored)
+            results += _results(run, problem, has_probes=has_probes)
             records[str(run)] = record
         except SweepError as error:
             problems.append(error)
     raise_all(problems)
     configs: dict[Any, EarlierConfig] = {}
-    for trial, result in ((each.trial, each.result) for each in results if not is_factored):
+    for trial, result in ((each.trial, each.result) for each in results if not has_probes):
         if result is not None:
             key = key_of(problem, trial.config)
             before = configs[key].results if key in configs else ()
@@ -141,7 +140,7 @@ def warm_start_of(
     note = (
         f"{counted(len(results) - num_trained, 'probe')} and {counted(num_trained, 'training')} of "
         f"{runs} are rows of this run, and take no time"
-        if is_factored
+        if has_probes
         else f"the search begins with {num_trained} results of {len(configs)} configs from {runs}. "
         "They are in no table and no claim of this run"
     )
@@ -150,7 +149,7 @@ def warm_start_of(
         configs=tuple(configs.values()),
         fingerprints=tuple(record.data_fingerprint for record in records.values()),
         notes=(note,),
-        known=tuple(each.trial.proposal for each in results if is_factored),
+        known=tuple(each.trial.proposal for each in results if has_probes),
     )
 
 
@@ -167,7 +166,7 @@ def _pairs(
         yield "target", rule_of(record).target, target_of(sweep)
     if "cost" in metrics:
         yield "prices", dict(record.prices), dict(sweep.prices)
-    if isinstance(sweep.search, Factored):
+    if sweep.search.has_probes:
         yield "seed", record.seed, sweep.seed
         yield "objectives", {o.metric for o in record.objectives}, metrics
     then = {**record.hardware, "cores per trial": record.cores_per_trial}
@@ -175,7 +174,7 @@ def _pairs(
         yield name, then.get(name), now
 
 
-def _results(run: Path, problem: SearchProblem, *, is_factored: bool) -> list[TrialHistory]:
+def _results(run: Path, problem: SearchProblem, *, has_probes: bool) -> list[TrialHistory]:
     """Return the trials of a run in the sweep's space that a search can use.
 
     Raises:
@@ -184,10 +183,10 @@ def _results(run: Path, problem: SearchProblem, *, is_factored: bool) -> list[Tr
     names = [objective.metric for objective in problem.objectives]
 
     def is_used(trial: Trial, result: TrialResult) -> bool:
-        if trial.stage is not Stage.TRAIN and not (is_factored and trial.stage is Stage.PROBE):
+        if trial.stage is not Stage.TRAIN and not (has_probes and trial.stage is Stage.PROBE):
             return False
         has_ended, pause = result.state is TrialState.COMPLETED, trial.budget.pause_after
-        if is_factored:
+        if has_probes:
             has_ended |= pause is not None and result.metrics.get("epochs") == pause
         else:
             has_ended &= trial.budget == problem.budget

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, ClassVar, Final, cast
+from typing import Any, ClassVar, Final, NamedTuple, cast
 
 from orchestrator.kernel.problem import Candidates, SearchProblem
 from orchestrator.space.knob import Role
+from orchestrator.trial import Budget, Report, Stage, Trial, TrialResult
 from orchestrator.trial import Proposal as Proposal  # for those who write a search
-from orchestrator.trial import Report, Stage, Trial, TrialResult
 
 
 class Pause(Enum):
@@ -114,11 +114,28 @@ class PlannedStage:
     stage: Stage = Stage.TRAIN
 
 
+class ComparedRun(NamedTuple):
+    """A run of the configs that are compared after a search; by default a whole training.
+
+    Attributes:
+        budget: Its budget, or None.
+        share: Its time, as a fraction of a whole training's, as far as is known.
+        least_s: Its seconds at least, likewise.
+    """
+
+    budget: Budget | None = None
+    share: float = 1.0
+    least_s: float = 0.0
+
+
 class SearchSpec:
     """Specification of a search in a sweep file: ``Grid()``, ``Random(40)``, ``Optuna(100)``."""
 
     has_rungs: ClassVar[bool] = False
     """True if the search itself ends trainings early."""
+    has_probes: ClassVar[bool] = False
+    """True if it probes speeds by itself and repeats what it needs. Probes and trainings of earlier
+    runs are then rows of its own."""
 
     @property
     def warm_starts(self) -> bool:
@@ -137,6 +154,14 @@ class SearchSpec:
     def candidates(self, problem: SearchProblem) -> Candidates | None:
         """Return the configs that are trained whatever the results; None where results decide."""
         return None
+
+    def listed(self, problem: SearchProblem) -> Candidates | None:
+        """Return the configs that the tables list, run or not; None for those that ran."""
+        return None
+
+    def compared_run(self, problem: SearchProblem) -> ComparedRun:
+        """Return the run that its best configs are compared by."""
+        return ComparedRun()
 
     def combinations(self, problem: SearchProblem) -> Iterator[dict[str, Any]] | None:
         """Return the configs that it chooses from; None where they cannot be enumerated."""

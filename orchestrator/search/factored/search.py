@@ -11,7 +11,14 @@ from typing import Any, ClassVar
 
 from orchestrator.formats import counted
 from orchestrator.kernel.problem import Candidates, Key, SearchProblem, key_of
-from orchestrator.kernel.search import Pause, PlannedStage, Proposal, Search, SearchSpec
+from orchestrator.kernel.search import (
+    ComparedRun,
+    Pause,
+    PlannedStage,
+    Proposal,
+    Search,
+    SearchSpec,
+)
 from orchestrator.metrics import Objective
 from orchestrator.search.factored.curves import (
     Race,
@@ -54,6 +61,7 @@ class Factored(SearchSpec):
     """
 
     has_rungs: ClassVar[bool] = True
+    has_probes: ClassVar[bool] = True
     warm_starts = True
 
     points: Count = 3
@@ -98,11 +106,15 @@ class Factored(SearchSpec):
         factors, seeds = self.factors(problem), self.num_seeds(problem)
         return tuple(planned_stages(factors, probes=self.probes, seeds=seeds, trials=self.trials))
 
-    @property
-    def of_confirm_run(self) -> tuple[float, float]:
-        """Time of a confirm run that is compared: over a whole training's, and seconds at least."""
+    def listed(self, problem: SearchProblem) -> Candidates:
+        """Return the configs of all groups."""
+        return self.factors(problem).candidates
+
+    def compared_run(self, problem: SearchProblem) -> ComparedRun:
+        """Return a run of speed alone, of :attr:`confirm_steps`."""
         probes = self.confirm_steps / self.probe_steps
-        return min(PROBE_SHARE * probes, 1.0), PROBE_S * probes
+        budget = _of_speed_alone(problem.budget, self.confirm_steps)
+        return ComparedRun(budget, min(PROBE_SHARE * probes, 1.0), PROBE_S * probes)
 
 
 class FactoredSearch(Search):
@@ -110,7 +122,6 @@ class FactoredSearch(Search):
 
     Attributes:
         probe_budget: Budget of a probe: of speed alone.
-        confirm_budget: The same of a confirm run that is compared.
     """
 
     extends = True
@@ -121,7 +132,6 @@ class FactoredSearch(Search):
         self._findings = Findings(factors, num_looks=len(looks(spec.probes)))
         self._findings.notes += coarse(self._problem, spec.points, factors.halved)
         self.probe_budget = _of_speed_alone(self._problem.budget, spec.probe_steps)
-        self.confirm_budget = _of_speed_alone(self._problem.budget, spec.confirm_steps)
         self._racing: Race | None = None
         self._flows = Flows(self._problem, self._stages())
 
