@@ -34,6 +34,11 @@ def metrics_of(trials: pd.DataFrame) -> list[str]:
     return [column for column in trials.columns if column.startswith("metrics.")]
 
 
+def curve_ids_of(configs: pd.DataFrame) -> pd.Series[Any]:
+    """Return the trials that what each config has learned is of."""
+    return configs["curve_ids" if "curve_ids" in configs else "trial_ids"]
+
+
 def config_of(row: Mapping[Any, Any], sweep: SweepRecord) -> Config:
     """Return the config of a table's row, in plain Python values."""
     return {

@@ -12,6 +12,7 @@ from orchestrator.analysis.composition import parts
 from orchestrator.analysis.rule import SPEED
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.intervals import t_quantile
+from orchestrator.analysis.statistics.starts import WALL, one_offs
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Objective, is_learned
 from orchestrator.space.knob import Role
@@ -20,7 +21,7 @@ from orchestrator.trial import Stage, TrialState
 COMPOSED: Final = "composed"
 """Column that is True for a config that was not itself both trained and probed."""
 
-_ADDED: Final = (parts.WALL, COMPOSED, "curve_ids")
+_ADDED: Final = (WALL, COMPOSED, "curve_ids")
 
 
 def compose(
@@ -59,7 +60,7 @@ def compose(
     of_curves = parts.curve_times(keyed, ends, curves)
     learned_columns = [name for name in metrics_of(speeds) if _is_of_curves(name)]
     speeds = speeds.drop(columns=[*learned_columns, "num_all_runs"])
-    once, ids = parts.one_offs(trials), speeds["timed_ids"].explode()
+    once, ids = one_offs(trials), speeds["timed_ids"].explode()
     of_setting = once.reindex(ids).set_axis(ids.index).groupby(level=0).median()
     speeds = speeds.join(of_setting.fillna(once.median()))
     rows = configs.merge(speeds, on=parts.SETTING, how="inner")
@@ -87,6 +88,20 @@ def compose(
     rows = rows.drop(columns=list(parts.KEYS)).reset_index(drop=True)
     first = [*params_of(rows), GROUP, *metrics_of(rows)]
     return rows[[*first, *(name for name in rows.columns if name not in first)]]
+
+
+def with_runs(configs: pd.DataFrame, metric: str, speed: Objective) -> pd.DataFrame:
+    """Return composed configs with the runs of a figure, and the noise of this figure.
+
+    Added: ``runs``, one number for the same runs; ``mixed``, True for a composed figure of a whole
+    training. Other figures than speeds have no ``variance`` and no ``df``.
+    """
+    is_of_whole = metric in parts.UNTOLD and not is_learned(metric)
+    of_all = "trial_ids" if metric in parts.UNTOLD else "timed_ids"
+    runs = pd.factorize(configs["curve_ids" if is_learned(metric) else of_all])[0]
+    configs = configs.assign(runs=runs, mixed=configs[COMPOSED] & is_of_whole)
+    has_noise = metric in (speed.metric, rate_of(speed))
+    return configs if has_noise else configs.assign(variance=np.nan, df=np.nan)
 
 
 def rate_of(speed: Objective) -> str:

@@ -18,7 +18,6 @@ from orchestrator.analysis.columns import (
     metrics_of,
     numbers_of,
     params_of,
-    texts_of,
     varying_params_of,
 )
 from orchestrator.analysis.comparable import probed_co_located
@@ -26,6 +25,14 @@ from orchestrator.analysis.rule import GOODPUT, SPEED, TIME
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.curves import last_of_curves
 from orchestrator.analysis.statistics.intervals import t_quantile
+from orchestrator.analysis.statistics.starts import (
+    SETUP,
+    START_S,
+    WALL,
+    WARM_UP,
+    epoch_starts,
+    one_offs,
+)
 from orchestrator.metric_table import TOTALS
 from orchestrator.metrics import is_learned
 from orchestrator.space.knob import Role
@@ -48,13 +55,8 @@ _ROLES: Final = {
 }
 
 _EPOCH_S: Final = "metrics.epoch_s"
-_START_S: Final = "metrics.epoch_start_s"
 _MEMORY: Final = tuple(f"metrics.{name}_gib" for name in ("peak_rss", "peak_pss", "peak_gpu"))
-SETUP, WARM_UP = "setup_s", "warm_up_s"
 _PARTS: Final = (SETUP, WARM_UP, "samples", "epochs", "eval_s", "to_target", "efficiency")
-FEW_EPOCHS: Final = 2
-"""Epochs of which the median is not yet that of steady ones."""
-WALL: Final = "wall_s"
 
 TIMES: Final = ("train_s", "epoch_s", "eval_s", "time_to_accuracy_s")
 """Composed times by the metric that is measured of a whole training."""
@@ -84,27 +86,6 @@ def with_keys(
         trials.assign(**{key: values[: len(trials)] for key, values in keys.items()}),
         like_trials.assign(**{key: values[len(trials) :] for key, values in keys.items()}),
     )
-
-
-def one_offs(trials: pd.DataFrame) -> pd.DataFrame:
-    """Return the seconds that each trial takes once, by its id: ``setup_s`` and ``warm_up_s``.
-
-    The set-up is spent outside of training and evaluation. The warm-up, a compilation for one, is
-    what the first epoch takes more than the median one; of few epochs, what steady steps and the
-    starts of epochs leave of the training. A trial that continued a paused curve has neither.
-    """
-    names = ("train_s", "eval_s", "epochs", "steps", "step_ms", "first_epoch_s", "epoch_s")
-    train_s, eval_s, epochs, steps, step_ms, first_s, epoch_s = (
-        numbers_of(trials, f"metrics.{name}") for name in names
-    )
-    left_s = train_s - epochs * _starts(trials) - steps * step_ms / 1000
-    parts = {
-        SETUP: numbers_of(trials, WALL) - train_s - eval_s.fillna(0.0),
-        WARM_UP: (first_s - epoch_s).where(epochs > FEW_EPOCHS).fillna(left_s),
-    }
-    is_first = numbers_of(trials, "metrics.earlier_epochs").isna()
-    known = pd.DataFrame(parts).clip(lower=0.0).where(is_first)
-    return known.set_axis(trials["trial_id"])
 
 
 def speeds_of(trials: pd.DataFrame, speed: str) -> pd.DataFrame:
@@ -140,7 +121,7 @@ def _with_trained(probed: pd.DataFrame, trained: pd.DataFrame) -> pd.DataFrame:
     A probe evaluates nothing. So the memory of a setting that was not trained is its probes' times
     the median of what trainings of the others have more.
     """
-    columns = [name for name in (_START_S, *_MEMORY) if name in probed.columns and len(trained)]
+    columns = [name for name in (START_S, *_MEMORY) if name in probed.columns and len(trained)]
     for name in columns:
         own = probed[SETTING].map(trained.groupby(SETTING)[name].mean())
         more = (own / probed[name]).median() if name in _MEMORY else 1.0
@@ -239,21 +220,12 @@ def curve_times(trials: pd.DataFrame, ends: pd.DataFrame, curves: pd.DataFrame) 
 def _samples_per_epoch(ends: pd.DataFrame, curves: pd.DataFrame) -> pd.Series[float]:
     """Return the samples of an epoch of each row: as reported, or by its own rate."""
     speed = numbers_of(ends, SPEED)
-    told = (numbers_of(ends, _EPOCH_S) - _starts(ends)) * speed
+    told = (numbers_of(ends, _EPOCH_S) - epoch_starts(ends)) * speed
     if curves.empty:
         return told
     last = curves.groupby("trial_id")[["samples", "epoch"]].max().astype("float64")
     reported = last["samples"] / last["epoch"].where(last["epoch"] > 0)
     return ends["trial_id"].map(reported).astype("float64").fillna(told)
-
-
-def _starts(rows: pd.DataFrame) -> pd.Series[float]:
-    """Return the start of an epoch that comes on top of samples over speed.
-
-    Nothing where epochs are too short for a steady state: the rate has the start in it then.
-    """
-    starts = numbers_of(rows, _START_S).fillna(0.0)
-    return starts.mask(texts_of(rows, "tags.rate") == "epochs", 0.0)
 
 
 def with_times(configs: pd.DataFrame) -> pd.DataFrame:
@@ -264,7 +236,7 @@ def with_times(configs: pd.DataFrame) -> pd.DataFrame:
             the start of an epoch, and the columns of :func:`one_offs`.
     """
     speed, epochs = numbers_of(configs, SPEED), configs["epochs"]
-    epoch_s = _starts(configs) + configs["samples"] / epochs.where(epochs > 0) / speed
+    epoch_s = epoch_starts(configs) + configs["samples"] / epochs.where(epochs > 0) / speed
     warm_up_s = configs[WARM_UP].fillna(0.0)
     train_s = warm_up_s + epochs * epoch_s
     times = {

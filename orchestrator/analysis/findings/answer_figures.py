@@ -11,15 +11,13 @@ import pandas as pd
 
 from orchestrator.analysis.columns import numbers_of, rows_of
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.speedup import Speedup
 from orchestrator.analysis.recommendation.starts import OF_EPOCHS
 from orchestrator.analysis.rule import MAJORITY_SHARE, Rule, column_of
 from orchestrator.analysis.statistics.intervals import is_narrow, mean_interval
-from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.analysis.tables.run_tables import OF_LEARNED, RunTables
 from orchestrator.metrics import is_learned
-from orchestrator.space.knob import Role
 from orchestrator.trial import Stage, TrialState
 
 LEAST_DF: Final = 2
@@ -59,8 +57,8 @@ def row_of(
 ) -> dict[Any, Any]:
     """Return a config's row in a stage and group; figures that it lacks are of its searching runs.
 
-    Learned figures do not depend on the hardware, and may be from the main group. A composed config
-    that was trained in the confirm stage is composed no more.
+    Learned figures do not depend on the hardware, and may be from the main group. So are the
+    numbers of their runs.
     """
 
     def own(rows: pd.DataFrame, group: str) -> dict[Any, Any]:
@@ -76,10 +74,9 @@ def row_of(
         return row
     for end in ("low", "high"):  # of the search
         row.pop(f"{tables.rule.speed_column}_{end}", None)
-    if tables.is_composed and tables.rule.accuracy_column not in confirmed:
-        del confirmed["num_all_runs"]
-        return row | confirmed
-    return row | confirmed | {COMPOSED: False}
+    if tables.rule.accuracy_column in row and tables.rule.accuracy_column not in confirmed:
+        confirmed = {name: cell for name, cell in confirmed.items() if name not in OF_LEARNED}
+    return row | confirmed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,9 +152,8 @@ def _searched(tables: RunTables, config: Mapping[str, Any]) -> npt.NDArray[np.fl
     rows, column = tables.searched, tables.rule.accuracy_column
     done = rows[(rows["stage"] == Stage.TRAIN) & (rows["state"] == TrialState.COMPLETED)]
     own = done[rows_of(done, config)]
-    if own.empty and tables.is_composed:  # a curve is of all settings that learn alike
-        config = {k: v for k, v in config.items() if tables.roles.get(k) is not Role.SYSTEMS}
-        own = done[rows_of(done, config)]
+    if own.empty:
+        own = done[rows_of(done, tables.learning_of(config))]
     accuracies = own.groupby("seed", dropna=False)[column].mean().dropna()
     return accuracies.to_numpy(dtype=np.float64)
 

@@ -245,10 +245,7 @@ def _edges(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding]:
     Knobs that were drawn from an interval are left out: one of the draws is always the
     largest. So are values that are as small as the knob allows at all.
     """
-    trials, sweep, is_inside = tables.trials, tables.sweep, True
-    trained = trials[(trials["stage"] == Stage.TRAIN) & (trials["state"] == TrialState.COMPLETED)]
-    if tables.is_composed:  # settings were tried by probes, not by trainings
-        trained = tables.configs
+    trained, sweep, is_inside = tables.configs, tables.sweep, True
     for name, domain in sweep.space.items():
         value, column = config.get(name), f"params.{name}"
         if not domain.startswith("choice(") or column not in trained or isinstance(value, bool):

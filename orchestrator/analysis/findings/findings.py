@@ -14,6 +14,8 @@ from orchestrator.analysis.recommendation.speedup import Speedup
 from orchestrator.analysis.statistics.pooling import load_text
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import rule_text
+from orchestrator.formats import counted
+from orchestrator.metrics import is_learned
 from orchestrator.space.configs import format_value, same_config
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.trial import Stage, TrialState
@@ -99,6 +101,14 @@ class Findings:
         """Runs of its ``speed`` and of its ``accuracy``, for which contaminated ones count."""
         names = {"speed": "num_runs", "accuracy": "num_all_runs"}
         return {name: int(self.row[column]) for name, column in names.items() if self.row}
+
+    def runs_of(self, metric: str) -> str:
+        """Return the runs of a figure: ``2 runs``; "" if speed and accuracy are of the same."""
+        runs, learned = self.num_runs, is_learned(metric)
+        number = runs["accuracy" if learned else "speed"]
+        if self.composed and (learned or self.measured_in is not Stage.CONFIRM):
+            return f"composed, {counted(number, 'curve' if learned else 'probe')}"
+        return "" if len(set(runs.values())) < 2 else counted(number, "run")
 
     @property
     def command(self) -> tuple[str, ...]:

@@ -13,11 +13,11 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.knobs.figures import MARKS, Figures, Verdict
+from orchestrator.analysis.knobs.figures import Figures, Verdict
 from orchestrator.analysis.knobs.of_run import asked_figures
 from orchestrator.analysis.statistics.intervals import CONFIDENCE, Floats, t_quantile, two_sided_p
 from orchestrator.analysis.statistics.matched_pairs import MIN_DF, Basis, Mean, Rows, holm
-from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.analysis.tables.run_tables import MARKS, RunTables
 
 MAX_VALUES: Final = 10
 """With more values than this, each value of a knob is compared with the baseline's alone."""

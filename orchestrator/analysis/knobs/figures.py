@@ -10,7 +10,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.intervals import Floats
 from orchestrator.analysis.statistics.matched_pairs import (
@@ -21,12 +20,9 @@ from orchestrator.analysis.statistics.matched_pairs import (
     mean_difference,
     noise_of,
 )
+from orchestrator.analysis.tables.run_tables import LOAD, MARKS
 from orchestrator.analysis.wording import MOST_FACTOR_OF_EFFECT, is_share
 from orchestrator.storage.history import cell_text
-
-LOAD: Final = "contaminated"
-MARKS: Final = (COMPOSED, LOAD)
-"""Columns that are True for configs whose figure is less than one measured without other load."""
 
 MOST_POINTS: Final = 0.5
 """A wider interval of a difference of shares is not informative and is not shown."""
@@ -176,16 +172,20 @@ class Figures:
             return None
         is_dirty = self.marks[LOAD][sides].any(axis=1)
         sides = sides if is_dirty.all() else sides[~is_dirty]
+        of_all = self._marks(sides)
         if self.runs is not None:
             sides = sides[np.diff(self.runs[sides], axis=1).any(axis=1)]
             sides = sides[np.unique(self.runs[sides], axis=0, return_index=True)[1]]
         if not len(sides):
-            return self.nothing(Verdict.SAME_RUNS)
+            return self.nothing(Verdict.SAME_RUNS, of_all)
         differences = np.diff(self.levels[sides], axis=1).ravel()
         mean = mean_difference(differences, noise_of(self.variances[sides], self.df[sides]))
         if self.is_mixed:
             mean = replace(mean, low=math.nan, high=math.nan, p=math.nan, basis=Basis.UNKNOWN)
-        return self.row_of(mean, [name for name in MARKS if self.marks[name][sides].any()])
+        return self.row_of(mean, self._marks(sides))
+
+    def _marks(self, sides: Rows) -> list[str]:
+        return [name for name in MARKS if self.marks[name][sides].any()]
 
     def row_of(self, mean: Mean, marks: Collection[str] = ()) -> dict[str, Any]:
         """Return a mean difference as a row of effects; see :meth:`effect`."""
@@ -204,10 +204,10 @@ class Figures:
         cells |= {name: name in marks for name in MARKS}
         return self._same | cells | {"basis": str(mean.basis), "verdict": str(verdict)}
 
-    def nothing(self, verdict: Verdict) -> dict[str, Any]:
+    def nothing(self, verdict: Verdict, marks: Collection[str] = ()) -> dict[str, Any]:
         """Return the row of effects for no difference."""
-        marks = {COMPOSED: verdict is Verdict.SAME_RUNS, LOAD: False}
-        return self._same | {"p": math.nan, "num": 0, **marks, "verdict": str(verdict)}
+        cells = {name: name in marks for name in MARKS}
+        return self._same | {"p": math.nan, "num": 0, **cells, "verdict": str(verdict)}
 
     @property
     def _same(self) -> dict[str, Any]:

@@ -10,16 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from orchestrator.analysis.columns import metrics_of, params_of, texts_of
+from orchestrator.analysis.columns import curve_ids_of, metrics_of, params_of, texts_of
 from orchestrator.analysis.comparable import ALL, GROUP
-from orchestrator.analysis.composition.compose import COMPOSED, rate_of
-from orchestrator.analysis.composition.parts import COMBINATION, UNTOLD, with_keys
-from orchestrator.analysis.knobs.figures import LOAD, MARKS, Figures, Kind
+from orchestrator.analysis.knobs.figures import Figures, Kind
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.matched_pairs import Points
 from orchestrator.analysis.statistics.pooling import config_ids
 from orchestrator.analysis.tables.checks import column_named
-from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.analysis.tables.run_tables import LOAD, MARKS, RunTables
 from orchestrator.analysis.wording import is_share
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import is_learned
@@ -67,8 +65,8 @@ def figures_in(
 
     Args:
         configs: One row a config and group: ``params.*``, ``metrics.*``; ``variance`` of the figure
-            (of its logarithm if ratios are taken) and ``df``, ``group``, :data:`MARKS`; ``runs``
-            and ``tags.idle`` if they are known.
+            (of its logarithm if ratios are taken) and ``df``, ``group``, :data:`MARKS`; ``runs``,
+            ``mixed`` and ``tags.idle`` if they are known.
         metric: The figure.
         baseline: The baseline's value of each knob.
         main: The group that comes first.
@@ -79,7 +77,6 @@ def figures_in(
         configs = configs[~configs.duplicated(params)]
         configs = configs.assign(**{LOAD: False}, **{GROUP: ALL})
     kind, found = kind_of(metric, configs[column].dropna()), []
-    is_of_whole = metric in UNTOLD and not is_learned(metric)
     for group, rows in configs.groupby(GROUP, sort=False):
         levels = rows[column].to_numpy(dtype=np.float64)
         marks = {name: rows[name].to_numpy(np.bool_) for name in MARKS}
@@ -95,7 +92,7 @@ def figures_in(
                 df=rows["df"].to_numpy(dtype=np.float64),
                 runs=rows["runs"].to_numpy(dtype=np.int64) if "runs" in rows.columns else None,
                 marks=marks,
-                is_mixed=bool(marks[COMPOSED].any()) and is_of_whole,
+                is_mixed="mixed" in rows.columns and bool(rows["mixed"].any()),
                 kind=kind,
                 baseline=baseline,
                 idle=_idle_knobs(rows),
@@ -124,19 +121,16 @@ def kind_of(metric: str, figures: pd.Series[Any]) -> Kind:
 
 
 def _with_noise(tables: RunTables, metric: str) -> pd.DataFrame:
-    """Return the run's configs with the noise of this figure, and its runs if it is composed."""
-    configs, speed, column = tables.configs, tables.rule.speed, f"metrics.{metric}"
-    if column not in configs.columns:
-        return configs.assign(**{column: np.nan})
-    if tables.is_composed:
-        of_all = "trial_ids" if metric in UNTOLD else "timed_ids"
-        ids = configs["curve_ids" if is_learned(metric) else of_all]
-        configs = configs.assign(runs=pd.factorize(ids)[0])
+    """Return the run's configs with the noise of this figure."""
+    column = f"metrics.{metric}"
+    if column not in tables.configs.columns:
+        return tables.configs.assign(**{column: np.nan})
+    configs = tables.with_runs(metric)
     if is_learned(metric):
         return _spread_over_seeds(configs, tables, metric)
-    if metric == speed.metric or (tables.is_composed and metric == rate_of(speed)):
+    if metric == tables.rule.speed.metric or "runs" in configs.columns:
         return configs
-    if tables.is_composed or kind_of(metric, configs[column].dropna()) is Kind.DIFFERENCE:
+    if kind_of(metric, configs[column].dropna()) is Kind.DIFFERENCE:
         return configs.assign(variance=np.nan, df=np.nan)
     spread = by_config(tables.grouped, speed=metric)  # the same configs, in the same order
     return configs.assign(variance=spread["variance"], df=spread["df"])
@@ -153,10 +147,8 @@ def _spread_over_seeds(configs: pd.DataFrame, tables: RunTables, metric: str) ->
     rows = rows[[*params_of(rows), "trial_id", "stage", "state", "seed", column]]
     of_stage = rows["stage"].isin([Stage.TRAIN, Stage.CONFIRM])
     rows = rows[of_stage & (rows["state"] == TrialState.COMPLETED) & rows[column].notna()]
-    if tables.is_composed:
-        rows = with_keys(rows, tables.candidates, tables.roles)[0]
-        keys = rows[COMBINATION]
-    else:
+    keys = tables.combinations(rows)
+    if keys is None:
         repeated = configs.loc[configs["num_all_runs"] > 1, "trial_ids"].explode()
         rows = rows[rows["trial_id"].isin(repeated) | (rows["stage"] == Stage.CONFIRM)]
         keys = config_ids(rows[params_of(rows)])
@@ -168,6 +160,6 @@ def _spread_over_seeds(configs: pd.DataFrame, tables: RunTables, metric: str) ->
     variance = float((cells["var"].fillna(0.0) * (cells["count"] - 1)).sum()) / df
     # Two runs of one seed are one.
     seeds = rows.loc[rows["stage"] == Stage.TRAIN].set_index("trial_id")["seed"].to_dict()
-    ids = configs["curve_ids" if "curve_ids" in configs else "trial_ids"]
+    ids = curve_ids_of(configs)
     num_seeds = [max(len({seeds.get(one) for one in some} - {None}), 1) for some in ids]
     return configs.assign(variance=variance / np.array(num_seeds), df=df)

@@ -4,7 +4,7 @@
 each trial's config.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import pandas as pd
@@ -14,7 +14,7 @@ from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.statistics.pareto import in_order
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import telling_knobs
+from orchestrator.analysis.wording import learned_word, telling_knobs
 from orchestrator.formats import counted
 from orchestrator.metric_table import Place, names_shown
 from orchestrator.trial import Stage, TrialState
@@ -26,6 +26,7 @@ _ENDS: Final = ("_low", "_high", "_within_low", "_within_high")
 _RUNS: Final = ("num_runs", "num_all_runs", "interval", "trial_ids", "timed_ids", "contaminated")
 SIGN: Final = "†"
 """Stands behind figures of configs that were not themselves both trained and probed."""
+SIGN_AMONG: Final = f"{SIGN} composed: a config among them was not itself trained and probed"
 LOAD_SIGN: Final = "‡"
 """Stands behind speeds of runs under other load, in every front."""
 _AGAINST_BEST: Final = (
@@ -88,13 +89,43 @@ def with_confirmed(
     if alone.empty:
         return shown
     alone = alone.assign(verdict="", on_front=False, **{MEASURED_IN: str(Stage.CONFIRM)})
-    alone = alone.assign(**{COMPOSED: False}).reindex(columns=shown.columns)
-    return pd.concat([shown, alone], ignore_index=True)
+    return pd.concat([shown, alone.reindex(columns=shown.columns)], ignore_index=True)
 
 
 def sign_of(row: Mapping[Any, Any]) -> str:
     """Return the sign behind a composed figure, or ""."""
     return f" {SIGN}" if row.get(COMPOSED, False) else ""
+
+
+def grounds_of(row: Mapping[Any, Any]) -> str:
+    """Return where a config's figures are from: ``runs`` of it, or ``composed``."""
+    return "composed" if sign_of(row) else "runs"
+
+
+def num_signed(configs: pd.DataFrame) -> str:
+    """Return how many configs have the sign: `` (3 composed)``, or ""."""
+    number = int(configs[COMPOSED].sum())
+    return f" ({number} composed)" if number else ""
+
+
+def sign_notes(tables: RunTables, shown: pd.DataFrame, num_known: int) -> Iterator[str]:
+    """Yield the sign's meaning and how many configs have figures; nothing if all were trained."""
+    if not tables.is_composed:
+        return
+    learned = learned_word(tables.rule)
+    if shown[COMPOSED].any():
+        yield (
+            f"{SIGN} composed: speed from probes of the config's setting, {learned} from "
+            "curves with its learning knobs; the config itself was not both trained and probed. A "
+            "claimed speed-up rests on confirm runs alone"
+        )
+    num_stopped = len(tables.searched_configs(TrialState.STOPPED))
+    num_all = len(tables.candidates)
+    yield (
+        f"of {counted(num_all, 'config')} {num_known:,} have a speed and a final {learned}; the "
+        f"curves of {num_stopped:,} were stopped early; {num_all - num_known - num_stopped:,} "
+        "cannot run here or were left out"
+    )
 
 
 def load_sign_of(row: Mapping[Any, Any]) -> str:

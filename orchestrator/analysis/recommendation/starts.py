@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 import pandas as pd
 
 from orchestrator.analysis.columns import Config, config_of, rows_of
-from orchestrator.analysis.composition.parts import one_offs
 from orchestrator.analysis.statistics.against_best import against_best
+from orchestrator.analysis.statistics.starts import one_offs
 from orchestrator.analysis.tables.run_tables import RunTables
 
 OF_EPOCHS: Final = ("samples_per_s", "epoch_s")

@@ -14,7 +14,6 @@ from rich.table import Table
 
 from orchestrator.analysis.columns import text_of
 from orchestrator.analysis.comparison.compare import Comparison, labels_of
-from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.findings.words import Status
 from orchestrator.analysis.recommendation import front as fronts
@@ -113,9 +112,7 @@ def _front_text(tables: RunTables) -> str:
         return "none"
     ends = [table.iloc[0], table.iloc[-1]][: len(table)]
     texts = [", ".join(_end(o.metric, row) for o in rule.objectives) for row in ends]
-    num_composed = int(table[COMPOSED].sum())
-    composed = f" ({num_composed} composed)" if num_composed else ""
-    return f"{counted(len(table), 'config')}{composed}, from {' to '.join(texts)}"
+    return f"{counted(len(table), 'config')}{fronts.num_signed(table)}, from {' to '.join(texts)}"
 
 
 def _end(metric: str, row: pd.Series) -> str:

@@ -14,8 +14,7 @@ from orchestrator.analysis.report.tables import measured
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.wording import as_sentence, is_share, short, shown, signed
 from orchestrator.arguments import command
-from orchestrator.formats import counted, duration
-from orchestrator.metrics import is_learned
+from orchestrator.formats import duration
 from orchestrator.trial import Stage
 
 _MARKS: Final = {
@@ -152,11 +151,8 @@ def figures_of(found: Findings) -> list[tuple[str, str, str]]:
 
 def _label(metric: str, found: Findings) -> str:
     """Return the figure's name; with its runs if speed and accuracy have different ones."""
-    runs, learned = found.num_runs, is_learned(metric)
-    number = runs["accuracy" if learned else "speed"]
-    if found.composed and (learned or found.measured_in is not Stage.CONFIRM):
-        return f"{metric} (composed, {counted(number, 'curve' if learned else 'probe')})"
-    return metric if len(set(runs.values())) < 2 else f"{metric} ({counted(number, 'run')})"
+    runs = found.runs_of(metric)
+    return f"{metric} ({runs})" if runs else metric
 
 
 def to_copy(view: View) -> dict[str, tuple[str, ...]]:

@@ -18,12 +18,13 @@ from orchestrator.analysis.columns import (
     varying_params_of,
 )
 from orchestrator.analysis.comparable import GROUP, main_group, with_groups
-from orchestrator.analysis.composition.compose import COMPOSED, compose, rate_of
+from orchestrator.analysis.composition.compose import COMPOSED, compose, rate_of, with_runs
+from orchestrator.analysis.composition.parts import COMBINATION, with_keys
 from orchestrator.analysis.rule import TIME, Rule, clock_of, rule_of, with_derived, with_objectives
 from orchestrator.analysis.statistics import machine, pooling
 from orchestrator.analysis.statistics.against_best import against_best
 from orchestrator.analysis.statistics.by_config import by_config
-from orchestrator.analysis.statistics.curves import whole_curves
+from orchestrator.analysis.statistics.curves import CLOCK, whole_curves
 from orchestrator.analysis.statistics.intervals import t_quantile
 from orchestrator.analysis.statistics.pareto import pareto_front
 from orchestrator.formats import counted
@@ -38,6 +39,11 @@ SPEED: Final = "samples_per_s"
 _TRAIN_S: Final = "metrics.train_s"
 OVER: Final = "tags.interval_over"
 """Column that states what a row's interval is over."""
+LOAD: Final = "contaminated"
+MARKS: Final = (COMPOSED, LOAD)
+"""Columns that are True for configs whose figure is less than one measured without other load."""
+OF_LEARNED: Final = ("num_all_runs", COMPOSED)
+"""Columns of the confirmed configs on the runs of what was learned."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -126,7 +132,8 @@ class RunTables:
     def confirmed(self) -> pd.DataFrame:
         """The completed configs of the confirm stage, one row a config and group."""
         speed = self.rule.speed.metric
-        return by_config(self.grouped, stage=Stage.CONFIRM, speed=speed)
+        confirmed = by_config(self.grouped, stage=Stage.CONFIRM, speed=speed)
+        return confirmed.assign(**{COMPOSED: False})
 
     @cached_property
     def confirmed_configs(self) -> list[Config]:
@@ -176,6 +183,23 @@ class RunTables:
         configs = self._completed if is_completed else self._searched(self.searched, state)
         return configs[configs[GROUP] == self.main_group]
 
+    def with_runs(self, metric: str) -> pd.DataFrame:
+        """Return the configs; composed ones with the runs of a figure, and its noise."""
+        if not self.is_composed:
+            return self.configs
+        return with_runs(self.configs, metric, self.rule.speed)
+
+    def combinations(self, rows: pd.DataFrame) -> pd.Series[int] | None:
+        """Return a number for rows that learn alike; None if a curve is of its own config alone."""
+        if not self.is_composed:
+            return None
+        return with_keys(rows, self.candidates, self.roles)[0][COMBINATION]
+
+    def learning_of(self, config: Mapping[str, Any]) -> Config:
+        """Return the knob values that a learning curve of this config is of."""
+        is_free = {k for k, role in self.roles.items() if self.is_composed and role is Role.SYSTEMS}
+        return {name: value for name, value in config.items() if name not in is_free}
+
     def only(self, are_asked: pd.Series[bool]) -> RunTables:
         """Return the run with some of its trials alone: ``run.only(run.trials["seed"] == 0)``."""
         return replace(self, trials=self.trials[are_asked].reset_index(drop=True))
@@ -223,6 +247,16 @@ class RunTables:
             },
             index=configs.index,
         )
+
+    @property
+    def time_counts(self) -> str:
+        """What :meth:`times_to` counts, as a clause."""
+        if self.is_composed:
+            return "the epochs of each curve at the composed time of an epoch, without evaluation"
+        clock = "from the start of the trial's process, evaluation included"
+        if CLOCK in self.whole_curves and self.whole_curves[CLOCK].notna().all():
+            clock = "in training epochs alone"
+        return f"time counts {clock}, as finely as accuracy was evaluated"
 
     def _searched(self, rows: pd.DataFrame, state: TrialState) -> pd.DataFrame:
         if not self.is_composed:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from orchestrator.analysis.columns import configs_of
+from orchestrator.analysis.columns import configs_of, curve_ids_of
 from orchestrator.analysis.report.drawing import Colour, Figure, axis, metric_axis
 from orchestrator.analysis.report.tables import Section
 from orchestrator.analysis.report.view import View
@@ -80,10 +80,9 @@ def curves_of(view: View) -> Section:
 def _kinds(view: View, trials: pd.Index[str]) -> pd.Series[str]:
     """Return the word of each trial's line; the curves of a composed config have its word."""
     configs, kinds = view.all_configs, pd.Series("other trials", index=trials)
-    ids = "curve_ids" if view.tables.is_composed else "trial_ids"
     marks = {"on_front": "on the front", "is_baseline": "baseline", "is_recommended": "recommended"}
     for mark, word in marks.items():
-        kinds[trials.isin(configs.loc[configs[mark], ids].explode())] = word
+        kinds[trials.isin(curve_ids_of(configs[configs[mark]]).explode())] = word
     return kinds
 
 

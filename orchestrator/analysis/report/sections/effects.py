@@ -11,7 +11,7 @@ import pandas as pd
 from orchestrator.analysis.comparable import ALL
 from orchestrator.analysis.knobs.effects import effects
 from orchestrator.analysis.knobs.figures import Kind, Verdict, is_negligible
-from orchestrator.analysis.recommendation.front import SIGN, sign_of
+from orchestrator.analysis.recommendation.front import SIGN_AMONG, sign_of
 from orchestrator.analysis.report.drawing import Colour, Figure, axis, bars, rows_axis
 from orchestrator.analysis.report.tables import INTERVAL, Cell, Row, Section, Table
 from orchestrator.analysis.report.view import View
@@ -231,16 +231,14 @@ def effect_cells(row: Row | None, rule: Rule) -> tuple[Cell, Cell, Cell]:
     ends, effect = ends_text(row), Cell(NONE)
     if not is_too_wide(row):
         effect = Cell(f"{effect_text(row)}{sign_of(row)}", number=float(row["effect"]))
-        ends = ends or (NONE if row["composed"] else f"{NONE}: no repeats")
+        ends = ends or (NONE if sign_of(row) else f"{NONE}: no repeats")
     verdict = word_of(outcome_of(row, rule), row["metric"], rule)
     return effect, Cell(ends or "too wide to tell"), Cell(verdict)
 
 
 def legend_of(rows: Sequence[Row]) -> list[str]:
     """Return the meaning of that sign, if any row has it, and how many rest on a busy machine."""
-    legend = []
-    if any(row["composed"] for row in rows):
-        legend.append(f"{SIGN} composed: a config among them was not itself trained and probed")
+    legend = [SIGN_AMONG] * any(map(sign_of, rows))
     if disturbed := sum(bool(row["contaminated"]) for row in rows):
         legend.append(f"other load disturbed runs of {disturbed} of these {len(rows)}")
     return legend

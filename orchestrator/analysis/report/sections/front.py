@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis.columns import config_of, rows_of, text_of, texts_of
-from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation import front as fronts
 from orchestrator.analysis.report import tables
 from orchestrator.analysis.report.sections.scatter import scatter_figures
@@ -30,7 +29,7 @@ from orchestrator.analysis.wording import (
 from orchestrator.formats import counted, percent
 from orchestrator.metrics import Published, is_accuracy
 from orchestrator.space.configs import format_value
-from orchestrator.trial import Stage, TrialState
+from orchestrator.trial import Stage
 
 MAX_ROWS: Final = 40
 
@@ -59,7 +58,8 @@ def front_of(view: View) -> Iterator[tables.Section]:
     yield tables.Section("speed", title, missing=nothing, figures=tuple(scatter_figures(view)))
     if table.rows:
         folded = (("How this is judged, and how much of it is noise", tuple(_judged(view))),)
-        notes = (*filter(None, [fronts.load_note(view.shown)]), *_composed_notes(view))
+        signs = fronts.sign_notes(view.tables, view.configs, len(view.all_configs))
+        notes = (*filter(None, [fronts.load_note(view.shown)]), *signs)
         yield tables.Section("front", "The front", 3, table=table, notes=notes, folded=folded)
 
 
@@ -123,8 +123,8 @@ def _ratio_cell(row: tables.Row) -> tables.Cell:
 
 
 def _sign_of_speed(row: tables.Row) -> str:
-    composed = "" if row.get(fronts.MEASURED_IN) == Stage.CONFIRM else fronts.sign_of(row)
-    return composed + fronts.load_sign_of(row)
+    sign = "" if row.get(fronts.MEASURED_IN) == Stage.CONFIRM else fronts.sign_of(row)
+    return sign + fronts.load_sign_of(row)
 
 
 def _judged(view: View) -> Iterator[str]:
@@ -140,26 +140,6 @@ def _judged(view: View) -> Iterator[str]:
     )
     yield from _WORDS
     yield "no config was run twice: repeats would tell the spread" if pool is None else pool.text
-
-
-def _composed_notes(view: View) -> Iterator[str]:
-    """Yield the sign's meaning and how many configs have figures; nothing if all were trained."""
-    if not view.tables.is_composed:
-        return
-    learned = learned_word(view.rule)
-    num_stopped = len(view.tables.searched_configs(TrialState.STOPPED))
-    num_all, num_known = len(view.tables.candidates), len(view.all_configs)
-    if view.configs[COMPOSED].any():
-        yield (
-            f"{fronts.SIGN} composed: speed from probes of the config's setting, {learned} from "
-            "curves with its learning knobs; the config itself was not both trained and probed. A "
-            "claimed speed-up rests on confirm runs alone"
-        )
-    yield (
-        f"of {counted(num_all, 'config')} {num_known:,} have a speed and a final {learned}; the "
-        f"curves of {num_stopped:,} were stopped early; {num_all - num_known - num_stopped:,} "
-        "cannot run here or were left out"
-    )
 
 
 # -- published figures

@@ -9,7 +9,6 @@ import pandas as pd
 
 from orchestrator.analysis import wording
 from orchestrator.analysis.columns import params_of, text_of, varying_params_of
-from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.recommendation import front
 from orchestrator.analysis.report.drawing import Colour, Figure, bars, metric_axis
 from orchestrator.analysis.report.tables import measured
@@ -191,7 +190,6 @@ def hover(view: View, rows: pd.DataFrame) -> list[str]:
     metrics = measured(rows, [*(o.metric for o in view.rule.objectives), *names_shown(Place.HOVER)])
     texts = []
     for row in rows.to_dict("records"):
-        grounds = "composed" if row.get(COMPOSED) else "runs"
         bound, ratio = text_of(row.get("tags.bound")), wording.ratio_text(row)
         lines = [
             *(
@@ -202,7 +200,7 @@ def hover(view: View, rows: pd.DataFrame) -> list[str]:
             front.load_sign_of(row).strip(),
             ", ".join(filter(None, [row["verdict"], f"{ratio} of the best" if ratio else ""])),
             f"bound by: {bound}" if bound else "",
-            f"{grounds}: {front.runs_text(row, learned)}, {row['interval']}",
+            f"{front.grounds_of(row)}: {front.runs_text(row, learned)}, {row['interval']}",
         ]
         texts.append("<br>".join(html.escape(line) for line in lines if line))
     return texts

@@ -13,7 +13,7 @@ from orchestrator.analysis.report.drawing import PHASES, Figure, axis, rows_axis
 from orchestrator.analysis.report.view import View, are_marked, limited
 from orchestrator.analysis.rule import SPEED
 from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, Gain, gains_of
-from orchestrator.analysis.statistics.curves import CLOCK, accuracy_asked
+from orchestrator.analysis.statistics.curves import accuracy_asked
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.wording import shown
 from orchestrator.formats import percent
@@ -143,12 +143,6 @@ def times_of(view: View) -> tables.Section | None:
     known = known[known["trained_s"].notna()].sort_values(
         ["reached_s", column], ascending=[True, view.rule.accuracy.sign < 0], kind="stable"
     )
-    clock = "from the start of the trial's process, evaluation included"
-    if CLOCK in curves and curves[CLOCK].notna().all():
-        clock = "in training epochs alone"
-    how = f"time counts {clock}, as finely as accuracy was evaluated"
-    if view.tables.is_composed:
-        how = "the epochs of each curve at the composed time of an epoch, without evaluation"
     singled = known["is_recommended"] | known["is_baseline"]
     table = tables.table_of_configs(
         view,
@@ -161,7 +155,7 @@ def times_of(view: View) -> tables.Section | None:
         num_all=len(known),
     )
     title = f"time to {metric} {shown(metric, target)}"
-    line = f"that is the {metric} the rule asks for; {how}"
+    line = f"that is the {metric} the rule asks for; {view.tables.time_counts}"
     return tables.Section("time-to-accuracy", title, level=3, lines=(line,), table=table)
 
 

@@ -4,8 +4,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from orchestrator.analysis.knobs.figures import LOAD, Figures, Kind, Verdict
+from orchestrator.analysis.knobs.figures import Figures, Kind, Verdict
 from orchestrator.analysis.knobs.of_run import asked_figures, figures_of
+from orchestrator.analysis.tables.run_tables import LOAD
 from tests.orchestrator.analysis.knobs.frames import ACCURACY, figures, frame
 from tests.orchestrator.analysis.made_runs import ACCURACY as ACCURACY_COLUMN
 from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run, products_run
