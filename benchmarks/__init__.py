@@ -19,5 +19,6 @@ recorded_runs: the runs that the notebooks are about, recorded anew
 pictures: the pictures of README and docs
 agents: SKILL.md and llms.txt, from the pages
 code_shape: the code's shape, and the files that name a feature
+walks: how often a reader returns to a module
 results/: pages of published figures, with those of benchmarks that are no longer here
 """
