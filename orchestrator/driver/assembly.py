@@ -11,7 +11,6 @@ from orchestrator.data import PreparedData
 from orchestrator.derived import DerivedFigures
 from orchestrator.driver.analyst import Analyst, candidates_of
 from orchestrator.driver.phases import capacity_of, make_phases
-from orchestrator.driver.planning.plan import Plan
 from orchestrator.driver.request import Request
 from orchestrator.driver.trackers import StepTimes
 from orchestrator.driver.trials import TrialFactory
@@ -42,22 +41,22 @@ _NEEDED_LATER: Final = "orchestrator.analysis.report.write"
 # -- executors: each is imported when it is made, since Ray takes seconds, and ``--help`` must not
 
 
-def make_executor(request: Request, folder: Path, plan: Plan | None = None) -> Executor:
+def make_executor(request: Request, folder: Path, trial_s: float | None) -> Executor:
     """Return the executor asked for, its fork servers already starting.
 
     Args:
         request: The request.
         folder: Private folder for the run's files outside its run directory.
-        plan: Its plan; None for another cluster, whose machine is not known yet.
+        trial_s: Time of a whole training as far as is known, or None.
     """
     if request.replay is not None:
         return request.replay.executor(request.options.max_concurrent)
     from orchestrator.execution.inline import InlineExecutor, LocalExecutor
     from orchestrator.execution.process.fork_servers import ForkServers
 
-    if plan is not None and plan.machine.has_mps:
+    if not request.options.address and request.here.has_mps:
         sweep = request.sweep
-        if sweep.trainable.demand_of(sweep.baseline, plan.machine).shares_gpu:
+        if sweep.trainable.demand_of(sweep.baseline, request.here).shares_gpu:
             start_mps(folder)  # before the servers, whose environment trials have
     servers = ForkServers(folder=folder)
     if request.options.address is not None:
@@ -68,8 +67,7 @@ def make_executor(request: Request, folder: Path, plan: Plan | None = None) -> E
     if request.options.executor_name == "inline":
         return InlineExecutor(servers)
     # A resumed run may have no trials left.
-    trial_s = plan.trial_s if plan is not None and request.before is None else None
-    if trial_s is not None and trial_s > SHORT_S:
+    if trial_s is not None and trial_s > SHORT_S and request.before is None:
         return _started_ray(request, servers)
     return LocalExecutor(
         servers,

@@ -24,7 +24,6 @@ from orchestrator.kernel.search import Search
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.provenance.environment import environment, node_tags
 from orchestrator.provenance.source import source_text
-from orchestrator.replay.setup import marked
 from orchestrator.rules import RuleKind, SelectionRule
 from orchestrator.space.configs import canonical, domains_of, knobs_of, values_of
 from orchestrator.storage.files import RunFile, table_ids
@@ -65,11 +64,11 @@ def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
 
 
 def sweep_record(
-    factory: TrialFactory, request: Request, command_line: Sequence[str], num_planned: int | None
+    factory: TrialFactory, request: Request, command_line: Sequence[str]
 ) -> SweepRecord:
-    """Return everything about a sweep that is known before its first trial."""
+    """Return what is known about a sweep before its first trial, but for the trials to expect."""
     words = (*command().split(), *shown_words(command_line))
-    record = replace(
+    return replace(
         question_record(factory.sweep, request.file),
         cores_per_trial=factory.num_cores,
         data=factory.data_name,
@@ -83,7 +82,6 @@ def sweep_record(
             if node.name == platform.node()
         },
         capacity=factory.capacity,
-        num_planned=num_planned,
         options=_stored_options(request),
         data_arguments=_data_arguments(request),
         warm_start=request.warm_start.runs,
@@ -93,9 +91,6 @@ def sweep_record(
         started_at=time.time(),
         **environment(request.file),
     )
-    if request.replay is not None:
-        return marked(record, request.replay)
-    return record
 
 
 def _stored_options(request: Request) -> dict[str, Any]:

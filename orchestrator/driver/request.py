@@ -19,6 +19,7 @@ from orchestrator.kernel.events import with_values
 from orchestrator.locations import named_path, short
 from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_GPUS
+from orchestrator.provenance.environment import environment
 from orchestrator.replay.setup import Replay
 from orchestrator.search.own import require_start
 from orchestrator.storage.runs import DEFAULT_RUNS
@@ -125,8 +126,11 @@ def read_request(given: Options) -> Request:
     if before is not None:
         known = tuple(map(with_values, before.known))
         warm_start = WarmStart(runs=before.warm_start, configs=before.earlier, known=known)
+    elif options.warm_start:
+        hardware = environment(file)["hardware"] if replay is None else replay.record.hardware
+        warm_start = warm_start_of(options, sweep, machine, hardware)
     else:
-        warm_start = warm_start_of(options, sweep, machine, file, replay)
+        warm_start = WarmStart()
     return Request(
         options=_with_tracking_uri(options),
         file=file,

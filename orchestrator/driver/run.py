@@ -32,7 +32,6 @@ from orchestrator.execution.placement import cap_note
 from orchestrator.kernel.executor import Executor, ExecutorLost
 from orchestrator.kernel.journal import Journal
 from orchestrator.kernel.loop import ControlLoop
-from orchestrator.replay.setup import replay_line
 from orchestrator.storage.files import RunDirectory
 from orchestrator.storage.runs import DEFAULT_RUNS
 from orchestrator.system.disk import private_folder
@@ -122,7 +121,7 @@ class _Prepared:
         folder = private_folder()
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         with showing("starting Ray, some seconds ..." * (request.options.executor_name == "ray")):
-            self.executor = make_executor(request, folder, plan)
+            self.executor = make_executor(request, folder, plan.trial_s if plan else None)
         stack.callback(self.executor.close)
         signals.raise_if_terminated()  # Ray may have caught it
         factory = make_factory(request, data, self.executor.machine(), folder)
@@ -132,7 +131,8 @@ class _Prepared:
             plan = planned(request, factory.machine, name, self.past.configs)
         self.spending = Spending(request.options.budgets, plan, self.executor.now)
         asked = replace(factory, sweep=plan.sweep)
-        self.record = sweep_record(asked, request, command_line, num_rows(plan))
+        record = sweep_record(asked, request, command_line)
+        self.record = replace(record, num_planned=num_rows(plan), **self.executor.facts)
         self.factory = factory
         if is_here:  # on a cluster the run directory may be on this node alone
             self.factory = replace(factory, paused_dir=self.directory.paused)
@@ -140,8 +140,8 @@ class _Prepared:
     def how_to_resume(self) -> str:
         if not self.directory.has_begun:
             return "nothing was started: start it again"
-        if self.request.replay is not None:
-            return "a replay cannot be resumed: start it again"
+        if self.executor.cannot_resume:
+            return self.executor.cannot_resume
         words: list[str | Path] = [Path(self.record.file), "--resume", str(self.directory.path)]
         return f"to resume: {typed('orchestrator', words)}"
 
@@ -219,8 +219,7 @@ def _run_trials(parts: _Prepared) -> int:
             lines, recommends = write_results(
                 path, parts.record.rule, lambda: close_trackers(console, own, mirror, code)
             )
-            if parts.request.replay is not None:
-                lines.append(replay_line(parts.executor))
+            lines += parts.executor.last_lines()
             if code:
                 lines.append(parts.how_to_resume())
             sys.stdout.write("\n".join(lines) + "\n")

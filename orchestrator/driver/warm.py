@@ -20,8 +20,6 @@ from orchestrator.kernel.journal import read_journal
 from orchestrator.kernel.problem import EarlierConfig, SearchProblem, key_of, varied_within
 from orchestrator.machine import Machine
 from orchestrator.metric_table import OF_THE_TARGET
-from orchestrator.provenance.environment import environment
-from orchestrator.replay.setup import Replay
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.history import TrialHistory, read_history
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
@@ -85,7 +83,7 @@ def refused(run: Path | str, text: str) -> RunDirectoryError:
 
 
 def warm_start_of(
-    options: Options, sweep: Sweep[Any], machine: Machine, file: Path, replay: Replay | None
+    options: Options, sweep: Sweep[Any], machine: Machine, hardware: Mapping[str, Any]
 ) -> WarmStart:
     """Return the results that the search of a new run receives first.
 
@@ -93,21 +91,17 @@ def warm_start_of(
         options: The command line's values.
         sweep: The sweep.
         machine: What its trials run on.
-        file: The sweep file.
-        replay: The recorded runs to play instead of measuring, or None.
+        hardware: Hardware of this machine, as the record of a run has it.
 
     Raises:
         SweepError: The search does not use results, or a run is not comparable with the sweep or
             has no results for it; all errors are reported at once.
     """
-    if not options.warm_start:
-        return WarmStart()
     if not sweep.search.warm_starts:
         raise SweepError(
             f"--warm-start: {sweep.search!r} asks for the same whatever was measured before",
             "give one that goes by results: --search tpe, nsga2 or gp",
         )
-    hardware = environment(file)["hardware"] if replay is None else replay.record.hardware
     known = {name: hardware.get(name) for name in _HARDWARE}
     known["cores per trial"] = cores_of_trial(sweep.cores_per_trial, machine)
     # Its own constraints may be about a machine that has not answered yet.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Protocol
+from types import MappingProxyType
+from typing import Any, Final, Protocol
 
 from orchestrator.data import DataFolders
 from orchestrator.kernel.events import Started
@@ -95,7 +96,15 @@ class Needs:
 
 
 class Executor:
-    """Runs trials until the conductor has no more. Optional methods have defaults."""
+    """Runs trials until the conductor has no more. Optional methods have defaults.
+
+    Attributes:
+        facts: Fields of the run's record that are not those of this process.
+        cannot_resume: Why its runs cannot be resumed; "" where they can.
+    """
+
+    facts: Mapping[str, Any] = MappingProxyType({})
+    cannot_resume = ""
 
     def machine(self) -> Machine:
         """Return the machine or cluster that trials run on."""
@@ -120,6 +129,10 @@ class Executor:
     def now(self) -> float:
         """Return the Unix time of the run's clock, which never jumps."""
         return steady_time()
+
+    def last_lines(self) -> Sequence[str]:
+        """Return what the last lines of a run have of it."""
+        return ()
 
     def close(self) -> None:
         """Release the executor's resources. Safe to call more than once."""

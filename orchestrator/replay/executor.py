@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from orchestrator.formats import clock, counted
 from orchestrator.kernel.events import Started
 from orchestrator.kernel.executor import Conductor, Executor, Launch
 from orchestrator.machine import Machine
@@ -116,6 +117,8 @@ class ReplayExecutor(Executor):
         own_s: Real seconds of the search, the driver and the replay.
     """
 
+    cannot_resume = "a replay cannot be resumed: start it again"
+
     def __init__(
         self,
         draw: Callable[[Trial], RecordedRun],
@@ -157,6 +160,15 @@ class ReplayExecutor(Executor):
     def simulated_s(self) -> float:
         """Seconds on the simulated clock so far."""
         return self._now - self._began_at
+
+    def last_lines(self) -> list[str]:
+        """Return what was simulated, and what the replay itself took."""
+        nodes, cores = len(self._machine.nodes), counted(self._machine.cpus, "core")
+        return [
+            f"simulated:   {clock(self.simulated_s)} on {counted(nodes, 'node')} of {cores}, "
+            f"{self.core_s / 3600:.3g} core-hours; the replay took {self.own_s:.1f} s, "
+            "which are not in it"
+        ]
 
     def run(self, conductor: Conductor) -> None:
         """Play everything that ``conductor`` hands out.

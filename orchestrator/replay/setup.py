@@ -7,11 +7,10 @@ grid that were not recorded.
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from orchestrator.data import PreparedData
 from orchestrator.errors import RunDirectoryError, nearest
-from orchestrator.formats import clock, counted
 from orchestrator.metric_table import DERIVED
 from orchestrator.replay.drawing import Drawing
 from orchestrator.replay.executor import ReplayExecutor
@@ -21,8 +20,6 @@ from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.definition import NODE, Sweep
 from orchestrator.sweep.problem import search_problem
 from orchestrator.trial import Isolation, Stage
-
-_HOUR_S: Final = 3600.0
 
 
 class Replay:
@@ -97,7 +94,13 @@ class Replay:
     def executor(self, max_concurrent: int | None = None) -> ReplayExecutor:
         """Return its executor. The clock begins when the recorded sweep began."""
         began_at, draw = self.record.started_at, self._drawing().draw
-        return ReplayExecutor(draw, self.machine, began_at=began_at, max_concurrent=max_concurrent)
+        names = ("data_note", "nodes", "versions", "hardware", "git", "started_at")
+        played = ReplayExecutor(
+            draw, self.machine, began_at=began_at, max_concurrent=max_concurrent
+        )
+        measured = {name: getattr(self.record, name) for name in names}
+        played.facts = measured | {"replayed": str(self.path)}
+        return played
 
 
 def _require_same_figures(
@@ -118,23 +121,3 @@ def _require_same_figures(
                 f"{nearest(objective.metric, known)}",
                 f"recorded: {', '.join(sorted(known))}",
             )
-
-
-def marked(record: SweepRecord, replay: Replay) -> SweepRecord:
-    """Return the record of a replay: where and on what the recorded runs were measured."""
-    table = replay.record
-    names = ("data_note", "nodes", "versions", "hardware", "git", "started_at")
-    measured = {name: getattr(table, name) for name in names}
-    return replace(record, **measured, replayed=str(replay.path))
-
-
-def replay_line(executor: object) -> str:
-    """Return the last line of a replay: what was simulated, and what the replay itself took."""
-    assert isinstance(executor, ReplayExecutor), "a replay is played by its own"
-    machine = executor.machine()
-    nodes = f"{counted(len(machine.nodes), 'node')} of {counted(machine.cpus, 'core')}"
-    return (
-        f"simulated:   {clock(executor.simulated_s)} on {nodes}, "
-        f"{executor.core_s / _HOUR_S:.3g} core-hours; the replay took {executor.own_s:.1f} s, "
-        "which are not in it"
-    )

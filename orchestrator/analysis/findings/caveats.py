@@ -70,6 +70,10 @@ class Caveat(StrEnum):
     TRIALS = "trials"
 
 
+OWN_LINES: Final = (Caveat.DATA, Caveat.REPLAY, Caveat.TRIALS)
+"""Checks that the terminal and ``answer.md`` have their own lines for."""
+
+
 @dataclass(frozen=True)
 class Finding:
     """One check of what the figures of a run rest on.

@@ -25,8 +25,6 @@ SCHEMA_VERSION: Final = 2
 
 _MEASURED_WITH: Final = ("epochs", "steps", "seed", "cores_per_trial", "isolation")
 """Options of a run that change what a trial measures."""
-_OWN_LINES: Final = (caveats.Caveat.DATA, caveats.Caveat.REPLAY, caveats.Caveat.TRIALS)
-"""Checks that the terminal and ``answer.md`` have their own lines for."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -119,7 +117,7 @@ class Findings:
     def warnings(self) -> tuple[caveats.Finding, ...]:
         """The checks that weaken the answer, without those that have their own lines."""
         grave = (one for one in self.checks if one.health is caveats.Health.WARNING)
-        return tuple(one for one in grave if one.code not in _OWN_LINES)
+        return tuple(one for one in grave if one.code not in caveats.OWN_LINES)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -155,8 +155,8 @@ def _why_no_ratio(speedup: Speedup, tables: RunTables) -> str:
         return f"the baseline has no {metric}"
     if len(confirm):
         return f"no two confirm runs of a round are of it and the baseline ({_states(confirm)})"
-    planned = tables.sweep.rigor.confirm
-    return "no confirm run was made" if planned else "the sweep has no confirm stage"
+    has_stage = tables.sweep.rigor.confirm > 0
+    return "no confirm run was made" if has_stage else "the sweep has no confirm stage"
 
 
 def _states(rows: pd.DataFrame) -> str:

@@ -106,9 +106,9 @@ def hours(text: str) -> float:
 # -- values of --set
 
 
-def is_of_replay(text: str) -> bool:
-    """Return True for a value of ``--set`` that is about a replay."""
-    return text.startswith(_REPLAY)
+def of_sweep(settings: Sequence[str]) -> list[str]:
+    """Return the values of ``--set`` that change the sweep, and are not about a replay."""
+    return [text for text in settings if not text.startswith(_REPLAY)]
 
 
 def setting(text: str) -> str:
@@ -120,7 +120,7 @@ def setting(text: str) -> str:
 def replay_settings(settings: Sequence[str]) -> dict[str, Any]:
     """Return the values of a replay by name, among all values of ``--set``."""
     values: dict[str, Any] = {}
-    for text in filter(is_of_replay, settings):
+    for text in (each for each in settings if each.startswith(_REPLAY)):
         name, _, value = text.removeprefix(_REPLAY).partition("=")
         if name not in _READERS:
             raise argparse.ArgumentTypeError(
@@ -189,7 +189,7 @@ _HINT: Final = "leave one of them out"
 def contradictions(given: Mapping[str, Any]) -> Iterator[SweepError]:
     """Yield an error for each two of the options given that contradict each other."""
     executor, values = given.get("executor") or DEFAULT_EXECUTOR, given.get("set", ())
-    settings = [f"--set {text}" for text in values if is_of_replay(text)]
+    settings = [f"--set {text}" for text in values if text.startswith(_REPLAY)]
     for one, two in (
         ("out", "resume"),
         ("warm_start", "resume"),

@@ -24,7 +24,7 @@ from orchestrator.driver.options.declaration import (
     duration_s,
     folder,
     hours,
-    is_of_replay,
+    of_sweep,
     option,
     setting,
 )
@@ -146,7 +146,7 @@ class Options:
         replaced = {o.replaces: getattr(self, name) for name, o in options if o.replaces}
         return overridden(
             sweep,
-            settings=[each for each in self.set if not is_of_replay(each)],
+            settings=of_sweep(self.set),
             search=self.search,
             trials=self.trials,
             fields={

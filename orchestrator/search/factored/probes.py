@@ -159,10 +159,10 @@ def _asked(
     return [*first, *findings.shuffled(asked[len(first) :], f"look {num_probes}")]
 
 
-def _probes(findings: Findings, key: Key, repeats: Iterable[int], budget: Budget) -> list[Proposal]:
+def _probes(findings: Findings, key: Key, numbers: Iterable[int], budget: Budget) -> list[Proposal]:
     """Return short isolated runs of a config."""
     run = Proposal(config=findings.config(key), budget=budget, stage=Stage.PROBE, isolated=True)
-    return [replace(run, repeat=repeat) for repeat in repeats]
+    return [replace(run, repeat=repeat) for repeat in numbers]
 
 
 def _undecided(findings: Findings, group: Group) -> list[Key]:
@@ -219,8 +219,8 @@ def settle_speeds(
         asked: list[Proposal] = []
         for group, setting in _in_question(findings, list(dict.fromkeys(groups()))):
             before = speeds.num_asked(setting)
-            repeats = range(before, before + min(before, left - len(asked)))
-            asked += _probes(findings, group.to_probe(setting), repeats, budget)
+            numbers = range(before, before + min(before, left - len(asked)))
+            asked += _probes(findings, group.to_probe(setting), numbers, budget)
         if not asked:
             return
         left -= len(asked)

@@ -147,8 +147,8 @@ def _shown_difference(
 
     for num in range(1, SEEDS[-1] + 1):
         differences = yield from _differences(findings, pair, num)
-        is_replayed = any(_is_replayed(findings, key, num) for key in pair)
-        if len(differences) < num or abs(fmean(differences)) <= margin or is_replayed:
+        is_again = any(_is_drawn_again(findings, key, num) for key in pair)
+        if len(differences) < num or abs(fmean(differences)) <= margin or is_again:
             return []
         if num < SEEDS[0]:
             continue
@@ -161,7 +161,7 @@ def _shown_difference(
     return []
 
 
-def _is_replayed(findings: Findings, config: Key, num: int) -> bool:
+def _is_drawn_again(findings: Findings, config: Key, num: int) -> bool:
     """Return True if the last of so many seeds has the very run of another one."""
     curves = [findings.curve(config, seed) for seed in range(num)]
     *others, last = [(curve.history, curve.step_ms) for curve in curves]

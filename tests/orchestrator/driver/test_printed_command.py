@@ -128,7 +128,7 @@ class Played:
         with importing_nothing_for_good():
             request = read_request(parse([*map(str, words), "--no-mlflow"]))
             factory = make_factory(request, prepared_data(request), MACHINE, Path("private"))
-            record = sweep_record(factory, request, list(map(str, words)), None)
+            record = sweep_record(factory, request, list(map(str, words)))
             self._trials = play(make_search(factory, Analyst(record)), _answer).trials
         self._record = SweepRecord.from_json(json.loads(json.dumps(record.to_json())), "sweep.json")
         self.data = record.data_fingerprint  # fingerprint of the data

@@ -30,7 +30,7 @@ def record_of(*arguments: str) -> tuple[Request, SweepRecord]:
     with importing_nothing_for_good():
         request = read_request(parse(["never.py", *arguments]))
         factory = make_factory(request, None, MACHINE, Path("private"))
-        return request, sweep_record(factory, request, ["never.py", *arguments], 2)
+        return request, sweep_record(factory, request, ["never.py", *arguments])
 
 
 def test_the_record_has_the_question_the_knobs_and_the_capacity(folder: Path) -> None:
