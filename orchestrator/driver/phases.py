@@ -69,7 +69,6 @@ def make_phases(
             repeating = Repeating(runs=rigor.repeats, max_runs=rigor.max_repeats, judge=judge)
             phases.append(repeating)
     if rigor.confirm:
-        run = sweep.search.compared_run(problem)
         ends_early = sweep.search.has_rungs or ending is not None
         phases.append(
             Confirming(
@@ -77,7 +76,7 @@ def make_phases(
                 judge=judge,
                 finalists=rigor.finalists,
                 may_interleave=may_interleave if rigor.interleaved else None,
-                **run._asdict(),
+                run=sweep.search.compared_run(problem),
                 side_by_side=capacity.total > capacity.per_node,
                 allowance=CONFIRM_SHARE if ends_early else None,
             )

@@ -128,6 +128,9 @@ class ComparedRun(NamedTuple):
     least_s: float = 0.0
 
 
+WHOLE_RUN: Final = ComparedRun()
+
+
 class SearchSpec:
     """Specification of a search in a sweep file: ``Grid()``, ``Random(40)``, ``Optuna(100)``."""
 
@@ -161,7 +164,7 @@ class SearchSpec:
 
     def compared_run(self, problem: SearchProblem) -> ComparedRun:
         """Return the run that its best configs are compared by."""
-        return ComparedRun()
+        return WHOLE_RUN
 
     def combinations(self, problem: SearchProblem) -> Iterator[dict[str, Any]] | None:
         """Return the configs that it chooses from; None where they cannot be enumerated."""

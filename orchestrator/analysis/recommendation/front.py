@@ -81,8 +81,7 @@ def with_confirmed(
     timed = new[speed_column].notna()
     for column in (c for c in _RUNS if c in shown):
         shown[column] = shown[column].mask(timed, new[column]).astype(shown[column].dtype)
-    if COMPOSED in shown:
-        shown[COMPOSED] &= ~(timed & (new["num_all_runs"] > 0))
+    shown[COMPOSED] &= ~(timed & (new["num_all_runs"] > 0))
     shown.loc[timed, MEASURED_IN] = str(Stage.CONFIRM)
     alone = confirmed[confirmed["is_baseline"] | confirmed["is_recommended"]]
     alone = alone[~alone.index.isin(place)]

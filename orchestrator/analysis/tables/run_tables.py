@@ -185,9 +185,8 @@ class RunTables:
 
     def with_runs(self, metric: str) -> pd.DataFrame:
         """Return the configs; composed ones with the runs of a figure, and its noise."""
-        if not self.is_composed:
-            return self.configs
-        return with_runs(self.configs, metric, self.rule.speed)
+        known = self.configs
+        return with_runs(known, metric, self.rule.speed) if self.is_composed else known
 
     def combinations(self, rows: pd.DataFrame) -> pd.Series[int] | None:
         """Return a number for rows that learn alike; None if a curve is of its own config alone."""

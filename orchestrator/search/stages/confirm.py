@@ -9,10 +9,10 @@ from typing import Final
 
 from orchestrator.formats import counted
 from orchestrator.kernel.problem import Key, key_of
-from orchestrator.kernel.search import Pause, PlannedStage, Proposal
+from orchestrator.kernel.search import WHOLE_RUN, ComparedRun, Pause, PlannedStage, Proposal
 from orchestrator.search.stages.judge import Config, InterimAnalyses, Judge, Results
 from orchestrator.search.stages.sequence import Ledger, Phase, at_most
-from orchestrator.trial import Budget, Stage, TrialState
+from orchestrator.trial import Stage, TrialState
 
 MayInterleave = Callable[[Sequence[Config], Results], bool]
 """Returns True if trials of these configs may be interleaved, given the results so far."""
@@ -43,9 +43,7 @@ class Confirming(Phase):
         judge: Names the finalists, decides when they suffice, and recommends.
         finalists: Most of them, the baseline not counted.
         may_interleave: Returns True if these configs may be interleaved. None: they never are.
-        budget: Of the runs that are compared. Default: a whole training. The test run is whole.
-        share: Time of such a run, as a fraction of a whole training's, as far as is known.
-        least_s: Seconds of such a run at least, likewise.
+        run: Of those that are compared. The test run is whole.
         side_by_side: True where several nodes run trials.
         allowance: Most core-time of confirm runs, as a share of the core-time of all runs before
             them. Rounds beyond the first analysis end where there is no room for another one and
@@ -56,9 +54,7 @@ class Confirming(Phase):
     judge: Judge
     finalists: int = 2
     may_interleave: MayInterleave | None = None
-    budget: Budget | None = None
-    share: float = 1.0
-    least_s: float = 0.0
+    run: ComparedRun = WHOLE_RUN
     side_by_side: bool = False
     allowance: float | None = None
     _configs: Sequence[Config] = field(default=(), init=False)
@@ -81,8 +77,8 @@ class Confirming(Phase):
             name="confirm",
             least=at_most(num_configs, 2) * first,
             most=configs * last,
-            share_of_trial=self.share,
-            least_s=self.least_s,
+            share_of_trial=self.run.share,
+            least_s=self.run.least_s,
             isolated=True,
             text=f"the selected config and the baseline{others}, {runs} each, {how}",
             stage=Stage.CONFIRM,
@@ -173,7 +169,7 @@ class Confirming(Phase):
                 "its share of the search's time"
             )
             return 0
-        num_whole = 0 if self.budget is not None else first if is_first else number
+        num_whole = 0 if self.run.budget is not None else first if is_first else number
         # The last one is the test run.
         runs = [*configs] * num_whole + [configs[0]]
         return number if ledger.may_start(runs, kept_back=is_first) else 0
@@ -210,7 +206,7 @@ class Confirming(Phase):
         self._next_repeat += 1
         may = self.may_interleave
         interleaved = may is not None and len(configs) > 1 and may(configs, ledger.results)
-        budget = self.budget or ledger.problem.budget
+        budget = self.run.budget or ledger.problem.budget
         rng = random.Random(f"confirm {repeat} of {ledger.problem.seed}")
         for config in rng.sample(configs, len(configs)):
             if not (interleaved or self.side_by_side):

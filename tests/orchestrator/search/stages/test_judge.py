@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from orchestrator.kernel.search import ComparedRun
 from orchestrator.search import Grid
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.judge import (
@@ -28,7 +29,7 @@ def confirmed(*, share: float = 9.0, runs: int = 0, last: int = 3) -> tuple[list
     confirming = Confirming(
         analyses=InterimAnalyses(first=3, last=last),
         judge=Deciding([BEST, CONTENDER], runs),
-        budget=replace(here.budget, steps=384, evaluated=False),
+        run=ComparedRun(replace(here.budget, steps=384, evaluated=False)),
         allowance=share,
     )
     search = Stages(here, [Searching(Grid().start(here)), confirming])
