@@ -57,7 +57,7 @@ def test_workers_are_found_confirmed_and_written_into_script(tmp_path: Path) -> 
     """In epochs without an end; short ones, and loops of other forms: ``test_probe.py``."""
     (tmp_path / "train.py").write_text(SCRIPT)
 
-    done = tune(tmp_path, "--seconds=20", "--apply", "--json=o.json", "train.py", "8000")
+    done = tune(tmp_path, "--seconds=10", "--apply", "--json=o.json", "train.py", "8000")
 
     assert "train.py:17: the training loop's loader" in done.stdout
     assert "batches and losses are the same, bit by bit" in done.stdout

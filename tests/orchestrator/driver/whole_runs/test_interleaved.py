@@ -30,6 +30,8 @@ SWEEP = Sweep(
 )
 """
 
+INLINE = ("--executor", "inline", "--no-mlflow")
+
 
 def sweep_file(folder: Path, epochs: int = 2, more: str = "") -> Path:
     path = folder / "interleaved.py"
@@ -47,10 +49,10 @@ def confirm_rows(out: Path) -> pd.DataFrame:
 @pytest.mark.slow
 @pytest.mark.alone
 def test_the_runs_of_a_round_are_interleaved(run_cli: RunCli, tmp_path: Path) -> None:
-    """Through Ray. Both executors: ``execution/test_interleaving.py``."""
+    """On Ray too: ``execution/test_interleaving.py``."""
     out = tmp_path / "run"
 
-    run_cli(sweep_file(tmp_path), "--out", out, "--no-mlflow")
+    run_cli(sweep_file(tmp_path), "--out", out, *INLINE)
 
     rows = confirm_rows(out)
     assert list(rows["state"]) == ["completed"] * 4
@@ -80,15 +82,14 @@ def test_a_driver_killed_amid_a_round_leaves_no_stopped_process_and_is_resumed(
     start_cli: StartCli, run_cli: RunCli, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    common = ("--executor", "inline", "--no-mlflow")
-    driver = start_cli(sweep_file(tmp_path), "--out", out, *common)
+    driver = start_cli(sweep_file(tmp_path), "--out", out, *INLINE)
     wait_for(lambda: _num_interleaved(out) == 2, driver, within_s=90.0)
     time.sleep(0.6)  # some slices of both
     driver.send_signal(signal.SIGKILL)
     driver.wait()
     # The guard in conftest fails this test if any process of theirs is left.
 
-    run_cli("--resume", out, *common)
+    run_cli("--resume", out, *INLINE)
 
     rows = confirm_rows(out)
     assert list(rows["state"]) == ["completed"] * 4

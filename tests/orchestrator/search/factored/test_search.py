@@ -23,7 +23,7 @@ from tests.orchestrator.search.factored.simulated import (
 )
 from tests.orchestrator.search.playing import asked_in, completed, journalled, replay, trial_of
 
-SEEDS = range(40)
+SEEDS = range(20)
 
 
 def ran(here: SearchProblem, truth: Truth, slots: int = 1) -> Machine:
@@ -98,7 +98,7 @@ def test_a_loader_whose_order_depends_on_its_workers_makes_groups_of_them(seed: 
     assert len([t for t in trials if t.stage is Stage.PROBE and t.repeat == 0]) == 36
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_a_systems_knob_that_costs_accuracy_late_is_found(seed: int) -> None:
     notes, search, trials = notes_of(Truth(seed, late_loss=0.01))
     (note,) = notes
