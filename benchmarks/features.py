@@ -64,7 +64,9 @@ def code_words(text: str) -> str:
 
 FEATURES: Final = (
     Feature(name="plan", words=r"\bplan(s|ned|ning)?\b", own=r"planning|^tune/"),
-    Feature(name="resume", words=r"resum", own=r"resum"),
+    Feature(
+        name="resume of a run", words=r"\bresum(e|ed|es|ing|ption)\b", own=r"resumption|resumable"
+    ),
     Feature(name="replay", words=r"replay", own=r"replay"),
     Feature(
         name="budgets",
@@ -72,9 +74,12 @@ FEATURES: Final = (
         own=r"budgets|spending",
     ),
     Feature(
-        name="stopping, pausing",
-        words=r"\bpause after\b|\bpaused\b|asha|stopping|halving",
-        own=r"stopping|paused",
+        name="stopping", words=r"asha|(?<!early )(?<!is )\bstopping\b(?!:)|halving", own=r"stopping"
+    ),
+    Feature(
+        name="pausing, resuming of a trial",
+        words=r"\bpause (after|reason)\b|\bpaused\b|resumable|resume clock|was resumed",
+        own=r"paused|resumable",
     ),
     Feature(
         name="factored, composed", words=r"factored|compos(ed|e|ition)", own=r"factored|composition"

@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
         given, options
     )
     # No budget ends early: neither the sweep's nor one of another number of epochs.
-    budget = replace(budget, half_width=None, pause_after=None, evaluated=True)
+    budget = replace(budget, half_width=None, evaluated=True)
     if options.epochs is not None:
         budget = replace(budget, epochs=options.epochs, steps=None)
     source = Source(file=file)

@@ -3,9 +3,9 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Self
 
 from msgspec import Meta
 
@@ -78,14 +78,30 @@ class Budget:
     pause_after: int | None = None
     evaluated: bool = True
 
+    LEFT_OUT: ClassVar[Mapping[str, Any]] = {"pause_after": None, "evaluated": True}
+    """Fields that JSON lacks while they have these values: most trials do not ask for them."""
+
+    def until(self, epochs: int) -> Self:
+        """Return the budget of the same curve with its pause, or its end, after so many epochs."""
+        return replace(self, pause_after=epochs if epochs < self.epochs else None)
+
+    @property
+    def is_part(self) -> bool:
+        """True where the trial ends at a pause."""
+        return self.pause_after is not None
+
+    @property
+    def end(self) -> int:
+        """Epochs after which the trial ends, at its pause or at the end of the curve."""
+        return min(self.epochs, self.pause_after or self.epochs)
+
+    def pause_reason(self, num_epochs: int) -> str:
+        """Return the reason of a trial that has ended at its pause."""
+        return f"paused after {num_epochs} of {self.epochs} epochs"
+
     def to_json(self) -> dict[str, Any]:
-        """Return a plain dictionary, without what most trials do not ask for."""
-        plain = asdict(self)
-        if self.pause_after is None:
-            del plain["pause_after"]
-        if self.evaluated:
-            del plain["evaluated"]
-        return plain
+        """Return a plain dictionary, without the fields that are left out."""
+        return {k: v for k, v in vars(self).items() if v != self.LEFT_OUT.get(k, ...)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -104,7 +104,11 @@ def _started_ray(request: Request, servers: ForkServers) -> Executor:
 
 
 def make_factory(
-    request: Request, data: PreparedData | None, machine: Machine, folder: Path
+    request: Request,
+    data: PreparedData | None,
+    machine: Machine,
+    folder: Path,
+    curves_dir: Path | None = None,
 ) -> TrialFactory:
     """Return the factory of the sweep's trials; see :func:`make_executor`."""
     sweep, options = request.sweep, request.options
@@ -124,6 +128,7 @@ def make_factory(
         scratch=folder / "scratch",
         source_hash=recorded.source_hash if recorded else source_hash(sweep.trainable),
         data_name=data.name if data else "",
+        curves_dir=curves_dir,
         capacity=capacity_of_request(request, machine),
         folder=folder,
         rerun=not options.no_rerun,

@@ -77,14 +77,9 @@ class Budgets:
         """Return True if there is a limit."""
         return self != Budgets()
 
-    @property
-    def limits(self) -> dict[str, float | None]:
-        """Return each limit by its field, as JSON has it."""
-        return dict(vars(self))
-
     def has_more_than(self, before: Mapping[str, float | None]) -> bool:
         """Return True if one of the limits is larger than it was, or gone."""
-        pairs = ((limit, before.get(name)) for name, limit in self.limits.items())
+        pairs = ((limit, before.get(name)) for name, limit in vars(self).items())
         return any(then is not None and (now or math.inf) > then for now, then in pairs)
 
 

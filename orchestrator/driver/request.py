@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.arguments import command, typed
+from orchestrator.arguments import command
 from orchestrator.data import DataFolders, DataSet, PreparedData, find_data, is_path
 from orchestrator.driver.options.declaration import contradictions, replay_settings
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.warm import WarmStart, warm_start_of
-from orchestrator.errors import DataError, RunDirectoryError, SweepFileError, raise_all
+from orchestrator.errors import DataError, SweepFileError, raise_all
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.ray.runtime_env import use_token_if_there_is_one
 from orchestrator.execution.telemetry.sampler import PackageEnergy
@@ -23,7 +23,7 @@ from orchestrator.provenance.environment import environment
 from orchestrator.replay.setup import Replay
 from orchestrator.search.own import require_start
 from orchestrator.storage.runs import DEFAULT_RUNS
-from orchestrator.storage.sweep_record import SweepRecord, read_sweep
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.loading import load_sweep, require_modules
 from orchestrator.sweep.problem import search_problem
@@ -83,20 +83,7 @@ def read_request(given: Options) -> Request:
         SweepError: Something is wrong; the message names what is allowed.
     """
     raise_all(list(contradictions(given.given())))
-    options = given
-    before: SweepRecord | None = None
-    if given.resume is not None:
-        before = read_sweep(given.resume)
-        if before.replayed:
-            raise RunDirectoryError(
-                f"--resume {given.resume}: is a replay, which cannot be resumed", "start it again"
-            )
-        # Its search is extended, not replaced.
-        options = replace(given, trials=None).resuming(before.options)
-        if options.sweep_file is None:
-            named = typed("orchestrator", [Path(before.file), "--resume", given.resume])
-            own = before.own_file(f"name the file to run: {named}")
-            options = replace(options, sweep_file=own)
+    options, before = given.completed()
     if (file := options.sweep_file) is None:
         raise SweepFileError("no sweep file given", f"{command('SWEEP.py')}; see --help")
     if options.address:

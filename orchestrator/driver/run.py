@@ -18,8 +18,9 @@ from orchestrator.driver.options.options import Options
 from orchestrator.driver.planning.plan import num_rows, planned
 from orchestrator.driver.planning.spending import Spending, require_room
 from orchestrator.driver.planning.text import note
-from orchestrator.driver.record import past_of, sweep_record
+from orchestrator.driver.record import sweep_record
 from orchestrator.driver.request import prepared_data, read_request
+from orchestrator.driver.resumption import past_of
 from orchestrator.driver.trackers import (
     Outputs,
     close_trackers,
@@ -106,7 +107,7 @@ class _Prepared:
         )
         # Taken down in reverse: the executor, its folder, and the run directory's lock last.
         stack.callback(self.directory.release)
-        self.past = past_of(request, self.directory.path)
+        self.past = past_of(request)
         if request.data_note:
             sys.stderr.write(f"{note(request.data_note)}\n")
         with showing(f"preparing {request.data} ..." * (request.dataset is not None)):
@@ -124,18 +125,17 @@ class _Prepared:
             self.executor = make_executor(request, folder, plan.trial_s if plan else None)
         stack.callback(self.executor.close)
         signals.raise_if_terminated()  # Ray may have caught it
-        factory = make_factory(request, data, self.executor.machine(), folder)
+        # On a cluster the run directory may be on this node alone.
+        curves_dir = self.directory.curves if is_here else None
+        self.factory = make_factory(request, data, self.executor.machine(), folder, curves_dir)
         with showing("checking the code and the data on every node ..." * (not is_here)):
-            require_nodes(self.executor, factory)
+            require_nodes(self.executor, self.factory)
         if plan is None:
-            plan = planned(request, factory.machine, name, self.past.configs)
+            plan = planned(request, self.factory.machine, name, self.past.configs)
         self.spending = Spending(request.options.budgets, plan, self.executor.now)
-        asked = replace(factory, sweep=plan.sweep)
+        asked = replace(self.factory, sweep=plan.sweep)
         record = sweep_record(asked, request, command_line)
         self.record = replace(record, num_planned=num_rows(plan), **self.executor.facts)
-        self.factory = factory
-        if is_here:  # on a cluster the run directory may be on this node alone
-            self.factory = replace(factory, paused_dir=self.directory.paused)
 
     def how_to_resume(self) -> str:
         if not self.directory.has_begun:
@@ -205,7 +205,7 @@ def _run_trials(parts: _Prepared) -> int:
         code = 128 + received[0] if received else EXIT_UNFINISHED if lost else 0
         states = {result.state for result in loop.results.values()}
         if not code and TrialState.NOT_RUN not in states:  # a resumed run has nothing left to run
-            shutil.rmtree(parts.directory.paused, ignore_errors=True)
+            shutil.rmtree(parts.directory.curves, ignore_errors=True)
     finally:
         with signals.first_signal(signals.announce_the_end) as late, ThreadPoolExecutor(1) as pool:
             # Meanwhile: for a second or two Ray only waits for its processes.

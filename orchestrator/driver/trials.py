@@ -49,7 +49,7 @@ class TrialFactory:
         scratch: Folder on each node for output and checkpoints.
         source_hash: Hash of the trainable's source.
         data_name: Name of the data set in every row, or empty.
-        paused_dir: Folder of checkpoints of paused learning curves; None: one in ``scratch``.
+        curves_dir: Folder of checkpoints of learning curves; None: one in ``scratch``.
         capacity: Most trials that run at the same time.
         derived: Makes the figures that the sweep asks for and that are not measured.
         folder: Private folder of the run, which must have room; None: not checked.
@@ -64,7 +64,7 @@ class TrialFactory:
     scratch: Path
     source_hash: str = ""
     data_name: str = ""
-    paused_dir: Path | None = None
+    curves_dir: Path | None = None
     capacity: Capacity = field(default_factory=Capacity)
     derived: DerivedFigures = field(default_factory=DerivedFigures)
     folder: Path | None = None
@@ -95,7 +95,7 @@ class TrialFactory:
             **({"isolated": True} if proposal.isolated else {}),
             **({"interleaved": True} if proposal.interleaved else {}),
         }
-        whole = replace(proposal.budget, pause_after=None)
+        whole = proposal.budget.until(proposal.budget.epochs)
         return Trial(
             id=trial_id(identity),
             curve=trial_id({**identity, "budget": whole.to_json()}),
@@ -143,12 +143,10 @@ class TrialFactory:
         compared with trials that ran under a different load.
         """
         self._require_room()
-        is_alone = len(trials) == 1
-        launches = (self._launch(trial, is_alone=is_alone) for trial in trials)
-        first, *others = (replace(each, deadline=deadline) for each in launches)
+        first, *others = (self._launch(t, deadline, is_alone=len(trials) == 1) for t in trials)
         return replace(first, others=tuple(others))
 
-    def _launch(self, trial: Trial, *, is_alone: bool) -> Launch:
+    def _launch(self, trial: Trial, deadline: Deadline | None, *, is_alone: bool) -> Launch:
         trainable, isolation = self.sweep.trainable, Isolation(self.sweep.isolation)
         if trial.isolated and isolation is Isolation.LEASED:
             isolation = Isolation.EXCLUSIVE
@@ -163,8 +161,9 @@ class TrialFactory:
             time_limit_s=self.sweep.rigor.time_limit_s,
             retries=self.sweep.rigor.retries,
             memory_gib=self.sweep.memory_per_trial_gib,
-            paused_dir=self.paused_dir,
+            curves_dir=self.curves_dir,
             ceilings_from_s=CEILINGS_FROM_S,
+            deadline=deadline,
             interleaved=not is_alone,
             rerun_contaminated=is_alone and self.rerun,
         )

@@ -179,11 +179,11 @@ def _results(run: Path, problem: SearchProblem, *, has_probes: bool) -> list[Tri
     def is_used(trial: Trial, result: TrialResult) -> bool:
         if trial.stage is not Stage.TRAIN and not (has_probes and trial.stage is Stage.PROBE):
             return False
-        has_ended, pause = result.state is TrialState.COMPLETED, trial.budget.pause_after
+        has_ended, budget = result.state is TrialState.COMPLETED, trial.budget
         if has_probes:
-            has_ended |= pause is not None and result.metrics.get("epochs") == pause
+            has_ended |= budget.is_part and result.metrics.get("epochs") == budget.end
         else:
-            has_ended &= trial.budget == problem.budget
+            has_ended &= budget == problem.budget
             has_ended &= all(name in result.metrics for name in names)
         return has_ended or result.state is TrialState.INFEASIBLE
 

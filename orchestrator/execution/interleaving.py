@@ -111,13 +111,13 @@ class Interleaving:
         self._host.close()
 
     def _begin_slice(self) -> Supervisor:
-        """Start or resume the trial with the least progress; on a tie, the longest waiting."""
+        """Start or continue the trial with the least progress; on a tie, the longest waiting."""
         assert self._lease is not None, "cores are acquired first"
         chosen = min(self._left, key=lambda each: (each.progress, each.last_slice))
         self._num_slices += 1
         chosen.last_slice = self._num_slices
         if chosen.has_started:
-            chosen.resume()
+            chosen.begin_slice()
         else:
             chosen.start(self._lease)
         return chosen

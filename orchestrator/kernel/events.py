@@ -44,16 +44,14 @@ class Event:
 
 @dataclass(frozen=True, kw_only=True)
 class Opened(Event):
-    """The sweep as resolved, :meth:`SweepRecord.to_json`: the first line."""
+    """A process begins with the sweep as resolved, :meth:`SweepRecord.to_json`: the first line."""
 
     sweep: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resumed(Event):
+class Resumed(Opened):
     """The sweep as resolved, of a later process."""
-
-    sweep: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,16 +164,21 @@ class Ended(Event):
     exit_code: int
 
 
+def opening(sweep: Mapping[str, Any], past: Sequence[Event]) -> Opened:
+    """Return the first event of a process, after those of earlier ones."""
+    return (Resumed if past else Opened)(sweep=sweep)
+
+
 def deaths_of(past: Sequence[Event]) -> Counter[str]:
     """Return for each trial how many drivers died while it ran, instead of ending in order."""
     deaths, running = Counter[str](), set[str]()
-    for event in (*past, Resumed(sweep={})):
+    for event in (*past, opening({}, past)):
         if isinstance(event, Started):
             running.add(event.trial_id)
         elif isinstance(event, Finished):
             running.discard(event.trial_id)
-        elif isinstance(event, Resumed | Ended):
-            deaths.update(running if isinstance(event, Resumed) else ())
+        elif isinstance(event, Opened | Ended):
+            deaths.update(running if isinstance(event, Opened) else ())
             running.clear()
     return deaths
 
@@ -188,7 +191,7 @@ KINDS: Final[Mapping[str, type[Event]]] = {
 """The class of each word."""
 _WORDS: Final = {kind: word for word, kind in KINDS.items()}
 _LEFT_OUT: Final[Mapping[type, Mapping[str, Any]]] = {
-    Budget: {"pause_after": None, "evaluated": True},
+    Budget: Budget.LEFT_OUT,
     Started: {"node": "", "cores": 0, "restored_epochs": 0},
 }
 """Fields that a line lacks while they have these values: most lines."""

@@ -175,7 +175,7 @@ class Launch:
         time_limit_s: It is infeasible if it takes longer, or None.
         retries: Number of further attempts if it fails.
         memory_gib: Memory that it may have; None: its share of the node it runs on.
-        paused_dir: Folder of checkpoints of paused learning curves; None: one in ``scratch``.
+        curves_dir: Folder of checkpoints of learning curves; None: one in ``scratch``.
         kept_dir: Folder to be made of its last checkpoint once it has completed, or None.
         ceilings_from_s: Least training time from which on its loader alone and its model alone
             are timed, once it has completed. None: never.
@@ -198,7 +198,7 @@ class Launch:
     time_limit_s: float | None = None
     retries: int = 0
     memory_gib: float | None = None
-    paused_dir: Path | None = None
+    curves_dir: Path | None = None
     kept_dir: Path | None = None
     ceilings_from_s: float | None = None
     deadline: Deadline | None = None
@@ -229,9 +229,9 @@ class Launch:
         return self.scratch / "tmp" / self.trial.id
 
     @property
-    def paused(self) -> Path:
-        """Folder of checkpoints of paused learning curves."""
-        return self.paused_dir or self.scratch / "paused"
+    def curves(self) -> Path:
+        """Folder of checkpoints of learning curves."""
+        return self.curves_dir or self.scratch / "curves"
 
     def each(self) -> tuple[Launch, ...]:
         """Return a launch for each trial."""

@@ -34,7 +34,7 @@ _SHARE, _MOST_S = 100, 1.0
 LOOK_S: Final = 30.0
 """Time between two looks whether the folder can still be written; a trial may report nothing, s."""
 
-_SYNCED: Final = (events.Opened, events.Resumed, events.Finished, events.Judged)
+_SYNCED: Final = (events.Opened, events.Finished, events.Judged)
 """Events that are synced; those between them are, with the next one."""
 
 MOST_REPORTS: Final = 200

@@ -95,7 +95,7 @@ class ControlLoop:
             notes: Notes for the user.
             trials: Configs that the search is extended to, or None.
         """
-        self.record((events.Resumed if past else events.Opened)(sweep=sweep))
+        self.record(events.opening(sweep, past))
         for note in notes:
             self.record(events.Noted(text=note))
         if trials is not None or self._gate.has_more:
@@ -135,8 +135,8 @@ class ControlLoop:
             self._tell(self._asked[event.trial_id], result)
         elif isinstance(event, events.Continued):
             self._search.go_on(event.trials)
-        elif isinstance(event, events.Resumed):
-            self._search.resume()
+        elif isinstance(event, events.Opened):
+            self._search.begin()
         elif isinstance(event, events.Judged):
             self.results[event.trial_id] = event.result
             self._search.revise(event.trial_id, event.result)
@@ -156,9 +156,8 @@ class ControlLoop:
             trials = [trial, *self._interleaved_with(trial)]
             to_run = [each for each in trials if not self._ends_unrun(each)]
             if to_run:
-                launch = self._trials.launch(to_run, self._gate.deadline)
+                launch = self._trials.launch(to_run, self._gate.launched(to_run))
                 self._running |= {trial.id: trial for trial in to_run}
-                self._gate.launched(to_run)
                 return launch
         return None
 

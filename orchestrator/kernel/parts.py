@@ -108,11 +108,6 @@ class Gate:
         self.search = Search()
 
     @property
-    def deadline(self) -> Deadline | None:
-        """Return the time until which trials may start; None without a limit."""
-        return None
-
-    @property
     def has_more(self) -> bool:
         """Return True if the search was ended early, and may now continue."""
         return False
@@ -128,5 +123,6 @@ class Gate:
         """Return True if there is room for runs that may be left out; see ``MayStart``."""
         return True
 
-    def launched(self, trials: Sequence[Trial]) -> None:
-        """Take note of trials that are about to start."""
+    def launched(self, trials: Sequence[Trial]) -> Deadline | None:
+        """Take note of trials that are about to start; return when it is too late for that."""
+        return None

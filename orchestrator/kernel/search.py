@@ -80,8 +80,8 @@ class Search:
     def skip(self, trial: Trial) -> None:
         """Wait no longer for a trial: it is not run in this process."""
 
-    def resume(self) -> None:
-        """Wait again for skipped trials: a new process runs them."""
+    def begin(self) -> None:
+        """Wait again for skipped trials: another process begins, which runs them."""
 
     def go_on(self, trials: int | None) -> None:
         """Continue after an early end, or to ``trials`` configs; the later stages follow again."""

@@ -48,7 +48,7 @@ class Resumable:
         """Tags of the trial's row from here on; ``params.KNOB`` is the value that a knob had."""
         self.restored_epochs = 0
         """Epochs that this process found done in a checkpoint."""
-        self._end = min(context.budget.epochs, context.budget.pause_after or context.budget.epochs)
+        self._end = context.budget.end
         self._max_steps = math.inf if context.budget.steps is None else context.budget.steps
         self._num_epochs = self._epoch = 0  # those that were counted; index of the current one
         self._steps = self._samples = 0  # those before a restored checkpoint included
@@ -99,7 +99,7 @@ class Resumable:
         is_at_end = self._end < self.budget.epochs and self._num_epochs >= self._end
         if not is_at_end or self._steps >= self._max_steps:
             return ""
-        return f"paused after {self._num_epochs} of {self.budget.epochs} epochs"
+        return self.budget.pause_reason(self._num_epochs)
 
     def _fraction(self, of_epoch: float) -> float:
         """Return the finished fraction of the budget, with this one of the current epoch."""

@@ -142,7 +142,7 @@ class ReplayExecutor(Executor):
         self._began_at = self._now = began_at
         # Time, whether it is the trial's end, and its id: the order of a moment's events.
         self._heap: list[tuple[float, bool, str, _Play]] = []
-        self._paused: dict[str, tuple[RecordedRun, int]] = {}  # by curve, with reports played
+        self._begun: dict[str, tuple[RecordedRun, int]] = {}  # by curve, with reports played
         self._pending: Launch | None = None
         self._num_cores = 1
         self._ended = False
@@ -244,7 +244,7 @@ class ReplayExecutor(Executor):
             self._push(play)
 
     def _play(self, trial: Trial, group: _Group) -> _Play:
-        run, begun = self._paused.pop(trial.curve, (None, 0)) if trial.curve else (None, 0)
+        run, begun = self._begun.pop(trial.curve, (None, 0)) if trial.curve else (None, 0)
         run = run or self._draw(trial)
         part = segment_of(run, trial.budget, begun=begun, evaluate_test=trial.evaluate_test)
         play = _Play(group=group, trial=trial, run=run, part=part, begun=begun)
@@ -290,8 +290,8 @@ class ReplayExecutor(Executor):
     def _end(self, play: _Play, conductor: Conductor) -> bool:
         """Hand out the row of a trial; return True if its launch has ended with it."""
         trial, group, result = play.trial, play.group, play.result()
-        if trial.budget.pause_after is not None and result.state is TrialState.STOPPED:
-            self._paused[trial.curve] = play.run, play.begun + play.num_reported
+        if trial.budget.is_part and result.state is TrialState.STOPPED:
+            self._begun[trial.curve] = play.run, play.begun + play.num_reported
         group.num_left -= 1
         if not group.num_left:
             group.room.hold(group.launch, -1)

@@ -48,14 +48,13 @@ def shortfall(run: RecordedRun, budget: Budget) -> str:
         for name in ("half_width", "steps"):
             if (limit := getattr(recorded, name)) is not None:
                 return f"it was recorded with {name}={limit:g} only"
-    target = budget.pause_after or budget.epochs
-    if any(report.epoch == target for report in run.reports):
+    if any(report.epoch == budget.end for report in run.reports):
         return ""
     is_before_end = run.was_stopped and 0 < run.reports[-1].step < (budget.steps or 0)
     if ends_early and run.reports and not is_before_end:
         return ""
     epochs = f"{run.num_epochs} epoch{'s' * (run.num_epochs != 1)}"
-    return f"it was recorded for {epochs}, and {target} are asked for"
+    return f"it was recorded for {epochs}, and {budget.end} are asked for"
 
 
 def segment_of(
@@ -85,7 +84,7 @@ def segment_of(
         return _part(run, None, begun)
     if budget.steps and not _is_whole(run, budget) and run.reports:
         end = end_of_steps(run, budget.steps)
-        if end is not None and end[1].epoch <= (budget.pause_after or budget.epochs):
+        if end is not None and end[1].epoch <= budget.end:
             return _part(run, [*run.reports[begun : end[0]], end[1]], begun)
     return _ending_with_an_epoch(run, budget, begun)
 
@@ -93,24 +92,19 @@ def segment_of(
 def _is_whole(run: RecordedRun, budget: Budget) -> bool:
     """Return True where the run is the very one that a trial of ``budget`` makes."""
     recorded = run.budget or Budget(epochs=run.num_epochs)
-    same = replace(recorded, pause_after=None, evaluated=True) == replace(
-        budget, pause_after=None, evaluated=True
-    )
-    return same and budget.pause_after is None and run.state is TrialState.COMPLETED
+    same = replace(recorded, evaluated=True) == replace(budget, evaluated=True)
+    return same and run.state is TrialState.COMPLETED
 
 
 def _ending_with_an_epoch(run: RecordedRun, budget: Budget, begun: int) -> RecordedRun:
-    target = budget.pause_after or budget.epochs
-    count = sum(report.epoch <= target for report in run.reports)
-    is_paused = budget.pause_after is not None and run.num_epochs >= target
-    is_rest = count == len(run.reports) and not is_paused
+    count = sum(report.epoch <= budget.end for report in run.reports)
+    is_rest = count == len(run.reports) and not (budget.is_part and run.num_epochs >= budget.end)
     if is_rest and (run.ended_by_itself or _is_whole(run, budget)):
         return _part(run, None, begun)
     segment = _part(run, run.reports[begun:count], begun)
-    if budget.pause_after is None or budget.pause_after >= budget.epochs:
+    if budget.end == budget.epochs:
         return segment
-    reason = f"paused after {target} of {budget.epochs} epochs"
-    return replace(segment, state=TrialState.STOPPED, reason=reason)
+    return replace(segment, state=TrialState.STOPPED, reason=budget.pause_reason(budget.end))
 
 
 def _part(run: RecordedRun, reports: Sequence[Report] | None, begun: int) -> RecordedRun:

@@ -10,6 +10,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from orchestrator.kernel.problem import SearchProblem, key_of
+from orchestrator.kernel.search import Search
 from orchestrator.metrics import Objective
 from orchestrator.search.grid import MOST, Count, require_types
 from orchestrator.search.layers import Point, top
@@ -108,7 +109,7 @@ def best(
     return chosen
 
 
-class Ending:
+class Ending(Search):
     """Ends trials at a rung where they are not among the best seen there so far.
 
     A trial is compared at its first report from a rung on that has the figures, with those that
@@ -136,8 +137,9 @@ class Ending:
 
         No probe is compared, and no paused part.
         """
-        whole = trial.budget.epochs, trial.budget.pause_after, trial.budget.evaluated
-        if trial.stage is not Stage.TRAIN or whole != (self._problem.budget.epochs, None, True):
+        budget = trial.budget
+        is_whole = budget.evaluated and budget.end == self._problem.budget.epochs
+        if trial.stage is not Stage.TRAIN or not is_whole:
             return False
         key = key_of(self._problem, trial.config)
         name = key, trial.repeat

@@ -54,6 +54,11 @@ class RunFile(StrEnum):
     """Calls that each of the sweep's own trackers has had; absent without one."""
 
 
+def rest_of(run_dir: Path) -> str:
+    """Return the option that runs the rest of a run."""
+    return f"--resume {run_dir}"
+
+
 _NAMES: Final = (*RunFile, ".lock", "paused", "mlflow.log")
 """Names of a run directory; what else is there is the user's."""
 
@@ -212,7 +217,7 @@ class RunDirectory:
             directory.release()
             raise RunDirectoryError(
                 f"--out {path}: contains a run already",
-                f"resume it by --resume {path}, or give another",
+                f"resume it by {rest_of(path)}, or give another",
             )
         return directory
 
@@ -230,7 +235,7 @@ class RunDirectory:
             return file.readline().endswith(b"\n")  # a whole line, be it damaged
 
     @property
-    def paused(self) -> Path:
+    def curves(self) -> Path:
         """Return the folder of checkpoints of paused learning curves; removed at the end."""
         return (self.path / "paused").absolute()
 

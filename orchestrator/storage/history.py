@@ -206,7 +206,7 @@ class SweepHistory:
             RunDirectoryError: The event does not describe the sweep as it should.
         """
         at = self.last_at = event.at
-        if isinstance(event, events.Opened | events.Resumed):
+        if isinstance(event, events.Opened):
             self._sweep = SweepRecord.from_json(event.sweep, "the journal's record of the sweep")
             if self.began_at is None:
                 self.began_at, self.key = at, key_of(event)

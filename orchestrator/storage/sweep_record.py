@@ -20,7 +20,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from orchestrator.errors import RunDirectoryError, SweepError
-from orchestrator.kernel.events import Opened, Resumed
+from orchestrator.kernel.events import Opened
 from orchestrator.kernel.journal import read_journal
 from orchestrator.kernel.problem import EarlierConfig
 from orchestrator.metrics import Objective, Published
@@ -292,7 +292,7 @@ def read_sweep(run_dir: Path) -> SweepRecord:
         journal = run_dir / RunFile.JOURNAL
         is_there = os.path.isfile(journal)  # noqa: PTH113 - of any length
         events = read_journal(journal) if is_there else ()
-        swept = [event.sweep for event in events if isinstance(event, Opened | Resumed)]
+        swept = [event.sweep for event in events if isinstance(event, Opened)]
         if swept:
             return SweepRecord.from_json(swept[-1], str(journal))
         if isinstance(error, (FileNotFoundError, NotADirectoryError)):

@@ -12,7 +12,7 @@ from typing import Final
 from orchestrator.kernel.events import Event, Finished, Judged, Reported
 from orchestrator.kernel.parts import Fold, Tracker
 from orchestrator.locations import place, short
-from orchestrator.storage.files import RunFile, replace_file
+from orchestrator.storage.files import RunFile, replace_file, rest_of
 from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.texts import described
 from orchestrator.trial import TrialState
@@ -41,7 +41,7 @@ class Trackers(Fold):
         past: Sequence[Event] = (),
         say: Callable[[str], None] = lambda text: None,
     ) -> None:
-        self._run_dir, self._say = run_dir, say
+        self._say, self._completes = say, f"{rest_of(short(run_dir))} completes it"
         self._file = run_dir / RunFile.TRACKERS
         self._trackers: dict[str, Tracker] = {}
         for tracker in trackers:
@@ -82,10 +82,6 @@ class Trackers(Fold):
             names = ", ".join(self._trackers)
             lines.append(f"{names}: not done within {CLOSE_S:g} s; {self._completes}")
         return lines
-
-    @property
-    def _completes(self) -> str:
-        return f"--resume {short(self._run_dir)} completes it"
 
     # -- the thread
 

@@ -17,8 +17,8 @@ from orchestrator.data import DataFolders
 from orchestrator.driver import assembly, run, trackers
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.planning.spending import Spending
-from orchestrator.driver.record import Past, past_events
 from orchestrator.driver.request import Request
+from orchestrator.driver.resumption import Past, past_events
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.errors import SweepError
 from orchestrator.execution.supervision.paused import forget, put_by, take_up
@@ -105,7 +105,7 @@ class Simulated(ReplayExecutor):
         elif play.part.state is TrialState.COMPLETED:
             forget(launch)
         has_ended = super()._end(play, conductor)
-        self._paused.pop(trial.curve, None)
+        self._begun.pop(trial.curve, None)
         return has_ended
 
 
@@ -227,7 +227,7 @@ class MachineState:
             sweep=case.sweep,
             needs=Needs(source=Source(), data="", folders=folders, fingerprint=""),
             machine=case.machine, num_cores=1, capacity=case.record.capacity,
-            scratch=self.root / "scratch", paused_dir=directory.paused,
+            scratch=self.root / "scratch", curves_dir=directory.curves,
         )  # fmt: skip
         return run._explaining_the_end(parts)
 

@@ -12,7 +12,7 @@ from orchestrator.analysis.tables.run_tables import RunTables, run_intervals
 from orchestrator.arguments import command
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.journal import read_journal
-from orchestrator.storage.files import RunFile, read_recommended, replace_file
+from orchestrator.storage.files import RunFile, read_recommended, replace_file, rest_of
 from orchestrator.storage.history import read_history, run_key
 from orchestrator.storage.sweep_record import read_sweep
 from orchestrator.storage.tables import curves_of, steps_table, trials_of
@@ -85,7 +85,7 @@ def _read_table(run_dir: Path, name: RunFile) -> pd.DataFrame:
     except FileNotFoundError:
         raise RunDirectoryError(
             f"{run_dir}: has no {name}, so it is not a run's directory or the run was cut short",
-            f"a run that was cut short is finished by: {command(f'--resume {run_dir}')}",
+            f"a run that was cut short is finished by: {command(rest_of(run_dir))}",
         ) from None
     except Exception as error:  # noqa: BLE001 - a damaged file raises many types of error
         first_line = str(error).partition("\n")[0] or type(error).__name__

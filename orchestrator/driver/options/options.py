@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.arguments import Names, cluster_address
+from orchestrator.arguments import Names, cluster_address, typed
 from orchestrator.driver.budgets import Budgets
 from orchestrator.driver.options.declaration import (
     DEFAULT_EXECUTOR,
@@ -28,7 +28,9 @@ from orchestrator.driver.options.declaration import (
     option,
     setting,
 )
+from orchestrator.errors import RunDirectoryError
 from orchestrator.search import SEARCHES, Asha
+from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import overridden
 from orchestrator.trial import Isolation
@@ -136,6 +138,11 @@ class Options:
         return self.executor or DEFAULT_EXECUTOR
 
     @property
+    def run_dir(self) -> Path | None:
+        """Return the run directory that is named, a new one or that of an earlier run; or None."""
+        return self.resume or self.out
+
+    @property
     def budgets(self) -> Budgets:
         """Return the limits of what the trials may take together."""
         return Budgets(time_s=self.time_budget, core_hours=self.core_hours)
@@ -165,6 +172,27 @@ class Options:
         values = {name: getattr(self, name) for name, o in DECLARATIONS.items() if o.stored}
         stored: dict[str, Any] = json.loads(json.dumps(values, default=str))
         return stored
+
+    def completed(self) -> tuple[Options, SweepRecord | None]:
+        """Return the options with those of the run that is resumed, and its record; or None.
+
+        Raises:
+            RunDirectoryError: It is no run, a replay, or its sweep file is gone or has changed.
+        """
+        if self.resume is None:
+            return self, None
+        before = read_sweep(self.resume)
+        if before.replayed:
+            raise RunDirectoryError(
+                f"--resume {self.resume}: is a replay, which cannot be resumed", "start it again"
+            )
+        # Its search is extended, not replaced.
+        options = replace(self, trials=None).resuming(before.options)
+        if options.sweep_file is None:
+            named = typed("orchestrator", [Path(before.file), "--resume", self.resume])
+            own = before.own_file(f"name the file to run: {named}")
+            options = replace(options, sweep_file=own)
+        return options, before
 
     def resuming(self, stored: Mapping[str, Any]) -> Options:
         """Return these options with the stored values of those that are not given again.

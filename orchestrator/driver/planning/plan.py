@@ -193,8 +193,8 @@ def planned(request: Request, machine: Machine, data: str, trials: int | None = 
         return replace(plan, earlier_s=request.replay.trials_s)
     asked = replace(question_record(sweep, request.file), cores_per_trial=num_cores, data=data)
     runs = {run.resolve() for run in (DEFAULT_RUNS / request.file.stem).glob("*")}
-    if (resumed := request.options.resume) is not None:
-        runs.add(resumed.resolve())
+    if (run_dir := request.options.run_dir) is not None:
+        runs.add(run_dir.resolve())
     return replace(plan, earlier_s=[s for run in sorted(runs) for s in earlier_s(run, asked)])
 
 

@@ -76,9 +76,9 @@ class Spending(Gate):
         limits = [cut.limits for cut in self._cuts.values()]
         return bool(limits) and self._budgets.has_more_than(limits[-1])
 
-    @property
-    def deadline(self) -> Deadline | None:
-        """Return the time until which trials may start; None without such a limit."""
+    def launched(self, trials: Sequence[Trial]) -> Deadline | None:
+        """Count trials that are about to start; return the end of the time budget, if any."""
+        self._to_start |= {trial.id: trial for trial in trials}
         if (seconds := self._budgets.time_s) is None:
             return None
         began = (self._began or self._now()) - self._ended.time_s  # as if without a pause
@@ -101,10 +101,6 @@ class Spending(Gate):
                 self._cut("search", by, f"ended the search{left_out}")
         return TrialResult(state=TrialState.NOT_RUN, reason=reason) if by else None
 
-    def launched(self, trials: Sequence[Trial]) -> None:
-        """Count trials that are about to start."""
-        self._to_start |= {trial.id: trial for trial in trials}
-
     def may_start(self, configs: Sequence[Config], *, kept_back: bool) -> bool:
         """Return True if the confirm stage may begin, or continue with another round."""
         if "confirm" in self._cuts:
@@ -123,7 +119,7 @@ class Spending(Gate):
 
     def _cut(self, part: str, by: str, text: str) -> None:
         text = f"{by} {text}"
-        self.record(events.Cut(part=part, by=by, limits=self._budgets.limits, text=text))
+        self.record(events.Cut(part=part, by=by, limits={**vars(self._budgets)}, text=text))
         self.record(events.Noted(text=text))
 
     # -- what is counted
@@ -131,7 +127,7 @@ class Spending(Gate):
     def apply(self, event: Event) -> None:
         """Count one event of the journal, and apply the decision that it records."""
         at = event.at
-        if isinstance(event, events.Opened | events.Resumed):
+        if isinstance(event, events.Opened):
             self._break_off()
             self._began = at
         elif isinstance(event, events.Asked):
@@ -171,9 +167,9 @@ class Spending(Gate):
         self._to_start.pop(trial.id, None)
         if (held := self._held.get(trial.id)) is None:
             return
-        paused = result.state is TrialState.STOPPED and trial.budget.pause_after is not None
+        has_part = result.state is TrialState.STOPPED and trial.budget.is_part
         seconds = result.wall_s if trial.interleaved else at - held.since
-        if seconds is not None and (paused or result.state is TrialState.COMPLETED):
+        if seconds is not None and (has_part or result.state is TrialState.COMPLETED):
             kind = repr(trial.budget)
             for name in (kind, kind + _key(trial.config)):
                 self._timed[name].append(seconds)

@@ -10,8 +10,8 @@ from orchestrator.driver.budgets import Amount, Budgets
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.planning.plan import Plan, Total, least, most, planned
 from orchestrator.driver.planning.spending import Spending, require_room
-from orchestrator.driver.record import Past, past_events, past_of
 from orchestrator.driver.request import read_request
+from orchestrator.driver.resumption import Past, past_events, past_of
 from orchestrator.errors import RunDirectoryError, refusing_os_errors
 from orchestrator.execution.placement import cap_note
 from orchestrator.formats import counted, duration, percent
@@ -41,9 +41,9 @@ def print_plan(given: Options) -> int:
         elif dataset is not None:
             data = f"{dataset.name}, to be downloaded: not read yet"
     options, machine, sweep = request.options, request.here, request.sweep
-    past = past_of(request, options.resume)
+    past = past_of(request)
     plan = planned(request, machine, name, past.configs)
-    if options.resume is None:
+    if request.before is None:
         require_room(plan, options.budgets)
     elif past.record is not None and not options.address:  # a cluster's cores are not known here
         now = replace(past.record, cores_per_trial=plan.num_cores, data=name or past.record.data)

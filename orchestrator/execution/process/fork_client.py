@@ -197,8 +197,8 @@ class ForkedProcess:
                 return message["result"]
         return None
 
-    def pause(self) -> None:
-        """Stop the process and its loader workers until :meth:`resume`.
+    def freeze(self) -> None:
+        """Stop the process and its loader workers until :meth:`thaw`.
 
         SIGSTOP cannot be caught or ignored, and the group includes all workers: a trial
         outside of its time slice takes no time from the running one.
@@ -206,7 +206,7 @@ class ForkedProcess:
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGSTOP)
 
-    def resume(self) -> None:
+    def thaw(self) -> None:
         """Continue the process. No effect if it has ended meanwhile."""
         with suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGCONT)

@@ -109,12 +109,12 @@ class Attempt:
         self._monitor.message_arrived()
         return self._handled(message)
 
-    def resume(self) -> None:
+    def begin_slice(self) -> None:
         """Begin the next time slice of a trial that was paused at the end of its last one."""
         # Clock and counters start while the processes are still stopped: all they do is in both.
-        self.progress.resume()
+        self.progress.start()
         self._monitor.telemetry.sample(self._group.pids, now=True)
-        self._group.resume()
+        self._group.thaw()
         # The signal continues loader workers; the training process waits for this message.
         self._group.send("slice")
 
@@ -174,7 +174,7 @@ class Attempt:
         The training process waits for its next slice anyway. Its loader workers do not.
         """
         # Stopped before it is sampled: loader workers have run until now.
-        self._group.pause()
+        self._group.freeze()
         self.progress.pause()
         excess = self._monitor.excess(self._group.pids, pauses=True)
         return self._out_of_memory(excess) if excess else None

@@ -88,7 +88,7 @@ class AttemptMonitor:
         self._exact_from_s = float("-inf")
         self._temporary = launch.temporary
         self._lease = lease
-        self._has_paused = False
+        self._has_slices = False
         self._clock, self._limit_s, self._began = clock, launch.time_limit_s, clock()
         self._cpu_s = 0.0
         self.message_arrived()
@@ -140,7 +140,7 @@ class AttemptMonitor:
         Returns:
             Memory and limit, in words, if it is above the limit; else an empty string.
         """
-        self._has_paused |= pauses
+        self._has_slices |= pauses
         sample = self.telemetry.pause(pids) if pauses else self.telemetry.sample(pids)
         if sample is None:
             return ""
@@ -169,7 +169,7 @@ class AttemptMonitor:
         """Return the telemetry's verdicts, the leased cores, and whether it was interleaved."""
         is_bound = self._lease.isolation is not Isolation.SHARED
         cores = {"core_ids": text_of(self._lease.cores)} if is_bound else {}
-        interleaved = {"interleaved": "true"} if self._has_paused else {}
+        interleaved = {"interleaved": "true"} if self._has_slices else {}
         return {**self.telemetry.tags(), **cores, **interleaved}
 
 
@@ -278,11 +278,11 @@ class Progress:
         self._since: float | None = None
 
     def start(self) -> None:
-        """Begin to count. If it counts already, as at a retry, it continues."""
+        """Count, from now on or after a pause. No effect while it counts, as at a retry."""
         if self.began_at is None:
             # The one reading of the wall clock. Durations go by a clock that is never set.
             self.began_at = time.time()
-            self.resume()
+        self._since = time.monotonic() if self._since is None else self._since
 
     def now(self) -> float:
         """Return the seconds that the trial has run, without those of pauses."""
@@ -291,7 +291,3 @@ class Progress:
     def pause(self) -> None:
         """Stop counting: the time slices of other trials begin."""
         self._active_s, self._since = self.now(), None
-
-    def resume(self) -> None:
-        """Count again. No effect while it counts."""
-        self._since = time.monotonic() if self._since is None else self._since

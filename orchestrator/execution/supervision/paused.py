@@ -22,8 +22,7 @@ from orchestrator.system.disk import sync
 
 def last_pause(launch: Launch) -> int:
     """Return the epochs of the curve's last checkpoint before the trial's own end, or 0."""
-    budget = launch.trial.budget
-    end = min(budget.epochs, budget.pause_after or budget.epochs)
+    end = launch.trial.budget.end
     return max((epochs for epochs in _places(launch) if epochs < end), default=0)
 
 
@@ -58,19 +57,19 @@ def put_by(launch: Launch) -> None:
         OSError: For example, there is no room: nothing of it is kept.
     """
     trial = launch.trial
-    folder = launch.paused / f"{trial.curve}-{trial.budget.pause_after}"
+    folder = launch.curves / f"{trial.curve}-{trial.budget.end}"
     unfinished = folder.with_suffix(".tmp")
     if not any(launch.checkpoints.glob("*")):
         return  # a trainable that keeps none
     for old in (unfinished, folder):
         shutil.rmtree(old, ignore_errors=True)
     try:
-        launch.paused.mkdir(parents=True, exist_ok=True)
+        launch.curves.mkdir(parents=True, exist_ok=True)
         shutil.move(launch.checkpoints, unfinished)  # to another file system, perhaps
         text = _checksum(unfinished, each=sync)
         replace_file(folder.with_suffix(".crc"), lambda path: path.write_text(text))
         unfinished.rename(folder)
-        sync(launch.paused)
+        sync(launch.curves)
     except OSError:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
@@ -118,7 +117,7 @@ def _checksum(folder: Path, each: Callable[[Path], None] = lambda path: None) ->
 def _places(launch: Launch) -> dict[int, Path]:
     """Return folders of the curve's checkpoints by the epochs trained at the time."""
     prefix = f"{launch.trial.curve}-"
-    found = launch.paused.glob(f"{prefix}*") if launch.trial.curve else ()
+    found = launch.curves.glob(f"{prefix}*") if launch.trial.curve else ()
     return {
         int(path.name.removeprefix(prefix)): path
         for path in found

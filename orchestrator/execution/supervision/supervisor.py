@@ -83,9 +83,9 @@ class Supervisor:
         taken, self._events = self._events, []
         return taken
 
-    def resume(self) -> None:
+    def begin_slice(self) -> None:
         """Begin the next time slice of a trial that was paused at the end of its last one."""
-        self._current.resume()
+        self._current.begin_slice()
 
     def stop(self) -> None:
         """End the trial: it may leave its loop at its next report, if that comes soon."""

@@ -6,7 +6,7 @@ import math
 import random
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from orchestrator.kernel.problem import Key, config_of, key_of
@@ -124,11 +124,9 @@ class Findings:
 
     def training(self, curve: Curve, until: int) -> Proposal:
         """Return the training of a curve until so many epochs, its pause where that is no end."""
-        budget = self.problem.budget
-        pause = until if until < budget.epochs else None
         return Proposal(
             config=self.config(curve.config),
-            budget=replace(budget, pause_after=pause),
+            budget=self.problem.budget.until(until),
             repeat=curve.repeat,
         )
 
@@ -181,14 +179,13 @@ class Findings:
 
     def _ended(self, curve: Curve, trial: Trial, result: TrialResult) -> None:
         figures = self.goals.figures(result.metrics)
-        pause = trial.budget.pause_after
         if result.state not in (TrialState.COMPLETED, TrialState.STOPPED) or figures is None:
             curve.is_lost = curve.is_over = True
             return
-        epochs = int(result.metrics.get("epochs", pause or trial.budget.epochs))
+        epochs = int(result.metrics.get("epochs", trial.budget.end))
         if not curve.history or curve.history[-1][0] < epochs:
             curve.seen(epochs, figures)
-        curve.is_over |= result.state is TrialState.COMPLETED or pause is None
+        curve.is_over |= result.state is TrialState.COMPLETED or not trial.budget.is_part
         is_clean = result.tags.get("contaminated", CLEAN) == CLEAN
         if is_clean and (step_ms := result.metrics.get("step_ms", 0.0)) > 0:
             curve.step_ms.append(step_ms)

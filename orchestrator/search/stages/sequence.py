@@ -7,7 +7,6 @@ from typing import Any
 
 from orchestrator.kernel.problem import Key, SearchProblem, key_of
 from orchestrator.kernel.search import WAIT, MayStart, Pause, PlannedStage, Proposal, Search
-from orchestrator.search.stopping import Ending
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
 
@@ -156,7 +155,7 @@ class Stages(Search):
         self._skipped.add(self._key(trial))
         self._ledger.num_out -= 1
 
-    def resume(self) -> None:
+    def begin(self) -> None:
         """Wait again for what was skipped: a new process runs it."""
         self._ledger.num_out += len(self._skipped)
         self._skipped.clear()
@@ -207,7 +206,7 @@ class Searching(Phase):
         num_trials: int | None = None,
         *,
         enumerates: bool = False,
-        ending: Ending | None = None,
+        ending: Search | None = None,
     ) -> None:
         self._search = search
         self._left = num_trials

@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from orchestrator.kernel.events import Event, Opened, Resumed, Started
+from orchestrator.kernel.events import Event, Opened, Started
 from orchestrator.kernel.parts import Fold
-from orchestrator.storage.files import RunFile, replace_file
+from orchestrator.storage.files import RunFile, replace_file, rest_of
 from orchestrator.system.import_path import environment_with, package_path
 from orchestrator.tracking.mlflow.uris import checked_uri, how_to_open, shown
 
@@ -59,7 +59,7 @@ class MlflowMirror(Fold):
     def apply(self, event: Event) -> None:
         """Start the writer, which reads the journal itself, and have it yield to trials."""
         match event:
-            case Opened() | Resumed() if self._writer is None:
+            case Opened() if self._writer is None:
                 self._start()
             case Started() if self._writer is not None and not self._trials_run:
                 self._trials_run = True
@@ -162,5 +162,5 @@ class MlflowMirror(Fold):
         why = self._failure.removeprefix(f"{where}: ")
         return (
             f"MLflow at {where} is incomplete ({why}); nothing is lost: "
-            f"--resume {self._run_dir} completes it"
+            f"{rest_of(self._run_dir)} completes it"
         )

@@ -8,8 +8,9 @@ import pytest
 
 from orchestrator.cli import parse
 from orchestrator.driver.assembly import make_factory
-from orchestrator.driver.record import Past, past_events, question_record, sweep_record
+from orchestrator.driver.record import question_record, sweep_record
 from orchestrator.driver.request import Request, read_request
+from orchestrator.driver.resumption import Past, past_events
 from orchestrator.errors import RunDirectoryError
 from orchestrator.kernel.events import Continued, Event
 from orchestrator.kernel.search import SearchSpec

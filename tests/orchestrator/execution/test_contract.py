@@ -176,7 +176,7 @@ def test_a_paused_trial_is_resumed(executor: Executor, tmp_path: Path) -> None:
     assert trained_s[-1] >= 4 * 20 * 0.005
     elapsed_s = [report.elapsed_s for report in reports]
     assert elapsed_s == sorted(elapsed_s)
-    assert not list(first.paused.iterdir()), "no checkpoint is left of a curve that is complete"
+    assert not list(first.curves.iterdir()), "no checkpoint is left of a curve that is complete"
 
 
 def test_reports_of_a_process_that_was_killed_without_a_checkpoint_are_void(

@@ -27,7 +27,7 @@ MAX_ROWS: Final = 500
 MAX_CONFIGS: Final = 4
 """Configs that are named for a reason."""
 
-_RESUMED: Final = "paused and resumed"
+_CONTINUED: Final = "paused and resumed"
 _TAGS: Final = ("bound", "contaminated", "oversubscribed")
 
 
@@ -42,8 +42,8 @@ def counts_of_states(trials: pd.DataFrame) -> dict[str, int]:
     A ``stopped`` trial is a config that the search has ended. If a trial was paused and a later
     trial resumed its learning curve, it is counted separately.
     """
-    counts = trials["state"].where(~was_resumed(trials), _RESUMED).value_counts()
-    order = dict.fromkeys([TrialState.COMPLETED, TrialState.STOPPED, _RESUMED, *TrialState])
+    counts = trials["state"].where(~was_resumed(trials), _CONTINUED).value_counts()
+    order = dict.fromkeys([TrialState.COMPLETED, TrialState.STOPPED, _CONTINUED, *TrialState])
     return {str(name).replace("_", " "): int(counts[name]) for name in order if name in counts}
 
 

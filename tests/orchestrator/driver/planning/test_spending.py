@@ -193,7 +193,7 @@ def test_a_limit_that_is_reached_is_spent_but_not_exceeded() -> None:
 
 
 def test_a_run_has_more_where_one_limit_is_larger_or_gone() -> None:
-    before = json.loads(json.dumps(Budgets(time_s=60, core_hours=1).limits))
+    before = json.loads(json.dumps(vars(Budgets(time_s=60, core_hours=1))))
     assert not Budgets(time_s=60, core_hours=1).has_more_than(before)
     assert not Budgets(time_s=50, core_hours=1).has_more_than(before)
     assert Budgets(time_s=61, core_hours=1).has_more_than(before)

@@ -14,8 +14,9 @@ import pytest
 from orchestrator.driver.budgets import Amount, Budgets
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.planning.text import lines_of_the_past, plan_lines
-from orchestrator.driver.record import Past, question_record
+from orchestrator.driver.record import question_record
 from orchestrator.driver.request import read_request
+from orchestrator.driver.resumption import Past
 from orchestrator.execution.placement import cores_of_trial
 from orchestrator.kernel.events import Event
 from orchestrator.search import Asha, Grid, Random

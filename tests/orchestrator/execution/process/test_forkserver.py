@@ -131,9 +131,9 @@ def test_a_stopped_process_is_stopped_until_it_is_resumed(
     with forked(socket_of(servers), tmp_path) as process:
         wait_for_group(process)
         seen = psutil.Process(process.pid)
-        process.pause()
+        process.freeze()
         wait_for(seen, psutil.STATUS_STOPPED)
-        process.resume()
+        process.thaw()
         awaited(lambda: seen.status() != psutil.STATUS_STOPPED, "it runs")
 
 

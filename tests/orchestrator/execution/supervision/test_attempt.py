@@ -92,10 +92,10 @@ def test_a_slice_ends_with_all_processes_stopped(servers: ForkServers, tmp_path:
         while not isinstance(event := attempt.next_event(0.25), SliceEnd):
             assert not isinstance(event, TrialResult), event
         wait_for(process, psutil.STATUS_STOPPED)
-        attempt.resume()
+        attempt.begin_slice()
         while not isinstance(event := attempt.next_event(0.25), TrialResult):
             if isinstance(event, SliceEnd):
-                attempt.resume()
+                attempt.begin_slice()
     assert event.state is TrialState.COMPLETED
     assert event.tags["interleaved"] == "true"
     assert event.metrics["train_s"] < event.wall_s

@@ -176,7 +176,7 @@ def test_the_clock_stands_still_while_paused_and_starts_once(now: SimpleNamespac
     clock.pause()
     now.s += 10
     assert clock.now() == 1.0
-    clock.resume()
+    clock.start()
     clock.start()
     now.s += 2
     assert (clock.now(), clock.began_at) == (3.0, 1e9 + 100)

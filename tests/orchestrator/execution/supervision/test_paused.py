@@ -70,7 +70,7 @@ def test_a_checkpoint_without_room_to_keep_it_leaves_nothing_half_written(
     first = trained(trial(tmp_path, "first", pause_after=3))
     with pytest.raises(OSError, match="no room"):
         put_by(first)
-    assert not list(first.paused.iterdir())
+    assert not list(first.curves.iterdir())
     assert take_up(trial(tmp_path, "later", pause_after=None)) == 0
 
 
@@ -78,16 +78,16 @@ def test_a_damaged_checkpoint_is_set_aside_and_an_earlier_one_taken(tmp_path: Pa
     for epochs in (1, 3, 5):
         put_by(trained(trial(tmp_path, f"to-{epochs}", pause_after=epochs)))
     whole = trial(tmp_path, "whole", pause_after=None)
-    (whole.paused / "curve-5" / "checkpoint.pt").write_text("")
-    (whole.paused / "curve-3" / "checkpoint.pt").unlink()
+    (whole.curves / "curve-5" / "checkpoint.pt").write_text("")
+    (whole.curves / "curve-3" / "checkpoint.pt").unlink()
     notes: list[str] = []
     assert take_up(whole, lambda action, why: notes.append(f"{action}: {why}")) == 1
     assert [note.partition(":")[0][-1] for note in notes] == ["5", "3"]
-    assert (whole.paused / "curve-5.damaged").is_dir()
+    assert (whole.curves / "curve-5.damaged").is_dir()
 
 
 def test_a_checkpoint_of_an_earlier_version_has_no_checksum(tmp_path: Path) -> None:
     put_by(trained(trial(tmp_path, "first", pause_after=3)))
     whole = trial(tmp_path, "whole", pause_after=None)
-    (whole.paused / "curve-3.crc").unlink()
+    (whole.curves / "curve-3.crc").unlink()
     assert take_up(whole) == 3

@@ -173,7 +173,7 @@ def paused_launch(folder: Path) -> Launch:
     launch = launch_of(folder, duration_s=0.01)
     budget = Budget(epochs=4, pause_after=2)
     launch = replace(launch, trial=replace(launch.trial, budget=budget, curve="curve"))
-    (launch.paused / "curve-1").mkdir(parents=True)
+    (launch.curves / "curve-1").mkdir(parents=True)
     return launch
 
 

@@ -272,7 +272,7 @@ def test_a_test_run_that_a_budget_left_unrun_is_waited_for_by_a_new_process() ->
     search = confirming(BEST)
     assert up_to_the_test_run(search) == test_run
     search.skip(test_run)
-    search.resume()
+    search.begin()
     assert search.ask() is WAIT
     search.tell(test_run, smooth(test_run))
     assert search.ask() is None, "the test split is evaluated once"

@@ -113,7 +113,7 @@ def test_what_is_skipped_is_not_waited_for_until_a_new_process_runs_it() -> None
         search.skip(trial)
     assert search.ask() is None
 
-    search.resume()
+    search.begin()
     search.go_on(None)
     (run,) = asked_for(search)
     assert run.isolated, "the phase that was cut comes after all"
@@ -141,7 +141,7 @@ def test_each_part_of_a_curve_that_was_skipped_is_waited_for() -> None:
         parts += asked_for(search, 1)
         search.skip(parts[-1])
 
-    search.resume()
+    search.begin()
     assert search.ask() is WAIT
     search.tell(parts[0], smooth(parts[0]))
     assert search.ask() is WAIT
