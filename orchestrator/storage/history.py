@@ -182,6 +182,12 @@ class SweepHistory:
         return self.states.total()
 
     @property
+    def num_expected(self) -> int | None:
+        """Return the trials to expect, no fewer than there are; None where the search decides."""
+        planned = self.sweep.num_planned
+        return None if planned is None else max(planned, len(self.trials))
+
+    @property
     def mean_taken_s(self) -> float | None:
         """Return how long these kept others from their cores, on average; None without one."""
         return self._taken_s / self._num_taken if self._num_taken else None

@@ -128,10 +128,10 @@ class Lines(Fold):
     def _header(self) -> None:
         """Write what is run, and how much of it an earlier process has done; start the view."""
         sweep, num_done = self._history.sweep, self._history.num_concluded
-        planned = sweep.num_planned
+        num_all = self._history.num_expected
         parts = [
             f"{sweep.trainable} on {sweep.data}" if sweep.data else sweep.trainable,
-            "trials as the search asks" if planned is None else counted(planned, "trial"),
+            "trials as the search asks" if num_all is None else counted(num_all, "trial"),
             f"{counted(sweep.cores_per_trial, 'core')} a trial",
             f"seed {sweep.seed}",
         ]
@@ -156,8 +156,8 @@ class Lines(Fold):
         named = words.label_of(trial), *words.differing(trial.trial.config, history.sweep)
         if self._is_first("phase", phase):
             self._write(f"phase: {phase}")
-        planned = history.sweep.num_planned
-        width = max(5 * (not has_view), 2 * len(str(planned or "")) + 1)  # ids below each other
+        num_all = history.num_expected
+        width = max(5 * (not has_view), 2 * len(str(num_all or "")) + 1)  # ids below each other
         match event:
             case Waiting() if not has_view:
                 if self._is_first(trial.trial.id, str(event.seconds // WAIT_LINE_S)):
@@ -169,7 +169,7 @@ class Lines(Fold):
                 may_repeat = state not in (TrialState.INFEASIBLE, TrialState.NOT_RUN)
                 if not self._is_first(state, event.result.reason) and has_view and not may_repeat:
                     return
-                of = "" if planned is None else f"/{max(planned, len(history.trials))}"
+                of = "" if num_all is None else f"/{num_all}"
                 count = f"{history.num_concluded}{of}"
                 parts = (f"{count:{width}}", *named, *words.outcome(trial, history))
                 word = state if state in words.TRAINED else ""

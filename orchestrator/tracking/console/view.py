@@ -46,10 +46,9 @@ class Progress:
             sorted(trials.values(), key=lambda trial: trial.index)
             for trials in (history.running, history.held_up)
         )
-        self.num_done, planned = history.num_concluded, history.sweep.num_planned
-        all_known = max(planned or 0, len(history.trials))
-        left = all_known - self.num_done - len(self.running)
-        self.num_waiting = None if planned is None else left
+        self.num_done, num_all = history.num_concluded, history.num_expected
+        begun = self.num_done + len(self.running)
+        self.num_waiting = None if num_all is None else num_all - begun
 
     @property
     def left_s(self) -> float | None:
@@ -130,13 +129,13 @@ def block(now: Progress, best: str, *, elapsed_s: float, width: int) -> Iterator
 
 
 def _counts(now: Progress, elapsed_s: float) -> Iterator[Text]:
-    planned = now.history.sweep.num_planned
-    of = "" if planned is None else f" of {max(planned, now.num_done)}"
+    num_all = now.history.num_expected
+    of = "" if num_all is None else f" of {num_all}"
     yield Text(f"{now.num_done}{of} done")
     yield Text(f"{clock(elapsed_s)} so far")
     if (left_s := now.left_s) is not None:
         yield Text(f"about {clock(left_s)} left")
-    elif planned is None or now.num_waiting or now.running:
+    elif num_all is None or now.num_waiting or now.running:
         yield Text("time left not known", style=words.QUIET)
 
 
