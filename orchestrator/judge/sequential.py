@@ -79,9 +79,9 @@ def judged(logs: Sequence[float], within: float, most: int = MOST) -> Verdict | 
     return Verdict(word=word, ratio=ratio, low=low, high=high, pairs=number)
 
 
-def expected_pairs(within: float, spread: float = USUAL_SPREAD) -> int:
+def expected_pairs(within: float) -> int:
     """Return how many pairs a fixed test of 1 % needs to see a change in 90 of 100 cases."""
     from scipy.special import ndtri
 
     levels = float(ndtri(0.995) + ndtri(0.9))
-    return math.ceil((levels * spread / math.log1p(within)) ** 2)
+    return math.ceil((levels * USUAL_SPREAD / math.log1p(within)) ** 2)
