@@ -43,7 +43,7 @@ def test_what_is_compiled_learns_the_same(case: Case, mode: str, stats: Any) -> 
     plain = replaced(case.quick, knobs)
     config = replaced(plain, {"compile": mode})
     device = "cpu" if mode == "default" else "cuda:0"
-    where = context(case.data, epochs=3, steps=4, device=device)
+    where = context(case.data, epochs=3, steps=3, device=device)
     expected = train_once(case.trainable, plain, where).metric("train_loss")
     found = train_once(case.trainable, config, where).metric("train_loss")
     assert found == pytest.approx(expected, rel=1e-4 if mode == "default" else 5e-3)

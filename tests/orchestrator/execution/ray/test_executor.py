@@ -191,11 +191,11 @@ from orchestrator.execution.ray.executor import _bundles
 from orchestrator.trainable import Demand
 from tests.orchestrator.execution.supervised import launch_of
 
-ray.init(address="local", num_cpus=8, num_gpus=1, include_dashboard=False)
+ray.init(address="local", num_cpus=5, num_gpus=1, include_dashboard=False)
 launch = launch_of(Path(sys.argv[1]), "shared", demand=Demand(gpus=0.25))
 groups = [_bundles(launch)() for _ in range(5)]
-ready, waiting = ray.wait([group.ready() for group in groups], num_returns=5, timeout=5)
-print(len(ready), len(waiting))
+ready, waiting = ray.wait([group.ready() for group in groups], num_returns=4, timeout=60)
+print(len(ready), len(waiting), len(ray.wait(waiting, timeout=1)[0]))
 """
 
 
@@ -206,4 +206,4 @@ def test_four_quarters_of_a_gpu_run_at_a_time(tmp_path: Path) -> None:
         [sys.executable, "-W", "ignore", "-c", QUARTERS, tmp_path], cwd=ROOT, check=True,
         capture_output=True, text=True, timeout=120,
     )  # fmt: skip
-    assert done.stdout.split()[-2:] == ["4", "1"]
+    assert done.stdout.split()[-3:] == ["4", "1", "0"]
