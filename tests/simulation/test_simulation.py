@@ -7,7 +7,7 @@ from tests.simulation.disk import Fault
 from tests.simulation.schedules import play, played, schedule, undisturbed
 from tests.simulation.sweeps import CASES
 
-NUM_SCHEDULES, PARTS = 1000, 8
+NUM_SCHEDULES, PARTS = 500, 4
 
 
 @pytest.mark.parametrize(
