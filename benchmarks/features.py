@@ -65,7 +65,9 @@ def code_words(text: str) -> str:
 FEATURES: Final = (
     Feature(name="plan", words=r"\bplan(s|ned|ning)?\b", own=r"planning|^tune/"),
     Feature(
-        name="resume of a run", words=r"\bresum(e|ed|es|ing|ption)\b", own=r"resumption|resumable"
+        name="resume of a run",
+        words=r"(?<!was )(?<!paused and )\bresum(e|ed|ing|ption)\b(?! clock)",
+        own=r"resumption|resumable",
     ),
     Feature(name="replay", words=r"replay", own=r"replay"),
     Feature(
