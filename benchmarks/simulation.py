@@ -63,7 +63,9 @@ def play(
         machine=machine,
         num_cores=num_cores,
         scratch=run_dir,
-        capacity=capacity_of(sweep, machine, num_cores, None, interleaved_gib),
+        capacity=replace(
+            capacity_of(sweep, machine, num_cores, None), interleaved_gib=interleaved_gib
+        ),
     )
     record = replace(
         question_record(sweep, run_dir / RunFile.SWEEP),

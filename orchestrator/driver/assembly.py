@@ -29,7 +29,7 @@ from orchestrator.search.stages.sequence import Stages
 from orchestrator.storage.sweep_record import Capacity, SweepRecord
 from orchestrator.sweep.problem import search_problem, target_of
 from orchestrator.system.cgroup import node_bytes
-from orchestrator.system.gpus import start_mps
+from orchestrator.system.gpus import least_memory_gib, start_mps
 
 if TYPE_CHECKING:
     from orchestrator.execution.process.fork_servers import ForkServers
@@ -160,13 +160,17 @@ def capacity_of_request(request: Request, machine: Machine) -> Capacity:
     """
     if request.before is not None:
         return request.before.capacity
-    sweep, interleaved_gib = request.sweep, 0.0
-    if sweep.rigor.interleaved and not request.options.address:  # other nodes may have less memory
-        interleaved_gib = node_bytes() / 2 / 2**30
-        if request.replay is not None:
-            interleaved_gib = request.replay.record.capacity.interleaved_gib
+    sweep = request.sweep
     num_cores = cores_of_trial(sweep.cores_per_trial, machine)
-    return capacity_of(sweep, machine, num_cores, request.max_concurrent, interleaved_gib)
+    capacity = capacity_of(sweep, machine, num_cores, request.max_concurrent)
+    if not sweep.rigor.interleaved or request.options.address:  # other nodes may have less memory
+        return capacity
+    if request.replay is not None:
+        recorded = request.replay.record.capacity
+        host_gib, gpu_gib = recorded.interleaved_gib, recorded.interleaved_gpu_gib
+    else:
+        host_gib, gpu_gib = node_bytes() / 2 / 2**30, least_memory_gib()
+    return replace(capacity, interleaved_gib=host_gib, interleaved_gpu_gib=gpu_gib)
 
 
 def make_derived(factory: TrialFactory, record: SweepRecord) -> DerivedFigures:

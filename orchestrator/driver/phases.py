@@ -89,7 +89,6 @@ def capacity_of(
     machine: Machine,
     num_cores: int,
     most: int | None,
-    interleaved_gib: float = 0.0,
 ) -> Capacity:
     """Return how many trials of ``num_cores`` cores run at the same time, at most ``most``."""
     demand = sweep.trainable.demand_of(sweep.baseline, machine)
@@ -103,5 +102,4 @@ def capacity_of(
     return Capacity(
         per_node=max(trials(Machine(nodes=(node,))) for node in machine.nodes),
         total=trials(machine),
-        interleaved_gib=interleaved_gib,
     )

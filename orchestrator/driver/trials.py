@@ -104,20 +104,30 @@ class TrialFactory:
         )
 
     def may_interleave(self, configs: Sequence[Config], results: Results) -> bool:
-        """Return True if trials of these configs may share their cores in time slices.
+        """Return True if trials of these configs may share cores and a GPU in time slices.
 
-        Each must be one process, on the CPU. Together they must fit into the memory, since the
-        stopped ones keep theirs; the peak of their trials so far counts. Once an interleaved trial
-        did not complete, no more are interleaved: it may need a lock or a port of another one.
+        Each must be one process, all with as many whole GPUs. Together they must fit into the
+        memory, since the stopped ones keep theirs; the peak of their trials so far counts. Once an
+        interleaved trial did not complete, no more are interleaved: it may need a lock or a port
+        of another one.
         """
         has_worked = all(
             result.state is TrialState.COMPLETED for trial, result in results if trial.interleaved
         )
-        fit = sum(_peak_gib(config, results) for config in configs) <= self.capacity.interleaved_gib
         trainable = self.sweep.trainable
         made = (built(trainable.config, config) for config in configs)
         demands = [trainable.demand_of(config, self.machine) for config in made]
-        return has_worked and fit and all(d.ranks == 1 and not d.gpus for d in demands)
+        room = {"peak_rss_gib": self.capacity.interleaved_gib}
+        if demands[0].gpus:
+            room["gpu_memory_gib"] = self.capacity.interleaved_gpu_gib
+        fit = all(
+            sum(_peak(name, config, results) for config in configs) <= most
+            for name, most in room.items()
+        )
+        alike = all(
+            d.ranks == 1 and d.gpus == demands[0].gpus and not d.shares_gpu for d in demands
+        )
+        return has_worked and fit and alike
 
     def known(self, trial: Trial) -> Sequence[OfTrial]:
         """Return the reports and the end of a trial of an earlier run that asked for the same."""
@@ -275,10 +285,10 @@ class TrialFactory:
         )
 
 
-def _peak_gib(config: Config, results: Results) -> float:
-    """Return the most memory that a trial of ``config`` was seen to have; infinite without one."""
+def _peak(metric: str, config: Config, results: Results) -> float:
+    """Return the most that trials of ``config`` have of a metric; infinite without one."""
     peaks = (
-        result.metrics.get("peak_rss_gib", 0.0)
+        result.metrics.get(metric, 0.0)
         for trial, result in results
         if dict(trial.config) == dict(config)
     )

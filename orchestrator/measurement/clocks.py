@@ -9,8 +9,10 @@ Copies on a separate CUDA stream overlap the steps. They are counted separately.
 """
 
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -35,6 +37,10 @@ class HostClock:
         self._origin = now()
         self.mark = now  # no method around it: it is called some ten times a step
 
+    def pausing(self) -> nullcontext[None]:
+        """Return a context of other trials' time: ``now`` stands still meanwhile."""
+        return nullcontext()
+
     def wait_for(self, mark: Mark) -> None:
         """Return at once: the mark has been reached."""
 
@@ -44,13 +50,15 @@ class HostClock:
 
 
 class CudaClock:
-    """Clock of a device: events on its current stream."""
+    """Clock of a device: events on its current stream. It stands still in pauses."""
 
     is_remote = True
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
         self._anchor, self._anchor_s = self.mark(), 0.0
+        self._unread: list[tuple[Mark, Mark]] = []
+        self._pauses: list[tuple[float, float, float]] = []  # begin, duration, earlier ones, s
 
     def mark(self) -> Mark:
         """Record an event on the current stream; the host does not wait for it."""
@@ -58,6 +66,14 @@ class CudaClock:
         event = torch.cuda.Event(enable_timing=True)
         event.record(torch.cuda.current_stream(self._device))
         return event
+
+    @contextmanager
+    def pausing(self) -> Iterator[None]:
+        """Leave the time of other trials on the device out, once it has done this one's work."""
+        torch.cuda.synchronize(self._device)
+        begin = self.mark()
+        yield
+        self._unread.append((begin, self.mark()))
 
     def wait_for(self, mark: Mark) -> None:
         """Wait until the device has reached ``mark``."""
@@ -71,13 +87,27 @@ class CudaClock:
         """
         # The distance to an event that has not happened yet is an error.
         torch.cuda.synchronize(self._device)
-        seconds = []
-        for mark in marks:
-            since_s = self._anchor.elapsed_time(mark) / 1000
-            seconds.append(self._anchor_s + since_s)
-            if since_s > ANCHOR_S:
-                self._anchor, self._anchor_s = mark, seconds[-1]
+        while self._unread:
+            begin_s, end_s = map(self._device_s, self._unread.pop(0))
+            earlier_s = sum(self._pauses[-1][1:]) if self._pauses else 0.0
+            self._pauses.append((begin_s, end_s - begin_s, earlier_s))
+        return [self._own_s(self._device_s(mark)) for mark in marks]
+
+    def _device_s(self, mark: Mark) -> float:
+        """Return the seconds of a mark since the clock was made, pauses included."""
+        since_s = self._anchor.elapsed_time(mark) / 1000
+        seconds = float(self._anchor_s + since_s)
+        if since_s > ANCHOR_S:
+            self._anchor, self._anchor_s = mark, seconds
         return seconds
+
+    def _own_s(self, device_s: float) -> float:
+        """Return a time of the device without the pauses before it."""
+        count = bisect_left(self._pauses, device_s, key=itemgetter(0))
+        if not count:
+            return device_s
+        begin_s, took_s, earlier_s = self._pauses[count - 1]
+        return device_s - earlier_s - min(device_s - begin_s, took_s)
 
 
 Clock = HostClock | CudaClock

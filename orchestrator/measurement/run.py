@@ -53,7 +53,7 @@ class Run(Resumable):
     Args:
         context: Its place in the sweep.
         channel: Destination of its reports.
-        slices: Time slices of an interleaved trial: on the CPU alone, one rank.
+        slices: Time slices of an interleaved trial of one rank.
         clock: Seconds from any origin, for all times of the host.
     """
 
@@ -69,6 +69,8 @@ class Run(Resumable):
         self._channel = channel
         self._is_in_loop = False
         self._slices = slices
+        if slices is not None:
+            slices.pausing = self._recorder.timer.clock.pausing
         half_width = context.budget.half_width
         self._rule = StopRule(half_width) if half_width and context.world_size == 1 else None
         self._burst = context.burst

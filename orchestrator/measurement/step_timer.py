@@ -16,13 +16,14 @@ class StepTimer:
     are complete, since reading CUDA's events waits for the device.
 
     Attributes:
+        clock: Source of the marks.
         blocks: All steps so far that were read, in order.
         epochs: All epochs so far, in order.
         num_steps: Steps in ``blocks``.
     """
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+        self.clock = clock
         self._burst = 1
         self._pending: list[Step] = []
         self._current = Step(begin=None)
@@ -44,41 +45,41 @@ class StepTimer:
         self._pending = []
         self._num_resolved = 0
         self._begins = Dropped.EPOCH_START
-        self._epoch_begin = self._clock.mark()
+        self._epoch_begin = self.clock.mark()
         self._is_first = True
 
     def begin_step(self) -> None:
         """Mark that the loop asks for a batch; the first step begins with its epoch."""
-        self._current = Step(begin=self._epoch_begin if self._is_first else self._clock.mark())
+        self._current = Step(begin=self._epoch_begin if self._is_first else self.clock.mark())
         self._is_first = False
 
     def receive_batch(self) -> None:
         """Mark that the batch is there."""
-        self._current.received = self._clock.mark()
+        self._current.received = self.clock.mark()
         # A device's marks do not contain the time of Python itself, which may be the limit.
-        if self._clock.is_remote:
+        if self.clock.is_remote:
             self._current.host_s = -time.perf_counter()
 
     def wait_for_step(self, num_before: int) -> None:
         """Wait until the device has ended the step ``num_before`` steps before the last one."""
         if len(self._pending) > num_before:
-            self._clock.wait_for(self._pending[-1 - num_before].end)
+            self.clock.wait_for(self._pending[-1 - num_before].end)
 
     def end_step(self, samples: int) -> None:
         """Mark that the loop is done with the batch."""
         if self._current.host_s is not None:
             self._current.host_s += time.perf_counter()
-        self._current.end = self._clock.mark()
+        self._current.end = self.clock.mark()
         self._current.samples = samples
         self._pending.append(self._current)
 
     def phase(self, phase: Phase) -> PhaseTimer:
         """Return a context that adds its duration to ``phase`` of the current step."""
-        return PhaseTimer(self._clock, self._current, phase)
+        return PhaseTimer(self.clock, self._current, phase)
 
     def mark(self) -> Mark:
         """Mark this moment."""
-        return self._clock.mark()
+        return self.clock.mark()
 
     def add_phase(self, phase: Phase, begin: Mark, end: Mark) -> None:
         """Add the time between two marks to ``phase`` of the current step."""
@@ -124,7 +125,7 @@ class StepTimer:
             ended: Mark of that moment; None: now.
         """
         if is_whole and ended is None:
-            ended = self._clock.mark()
+            ended = self.clock.mark()
         if is_whole and self._pending:
             self._pending[-1].end = ended
         has_ended = is_whole if has_ended is None else has_ended
@@ -134,7 +135,7 @@ class StepTimer:
         if not self._num_resolved:
             return
         if is_whole:
-            (self._end_s,) = self._clock.resolve([ended])
+            (self._end_s,) = self.clock.resolve([ended])
         begin_s, start_s = self._first_times
         took_s = self._end_s - begin_s
         epoch = Epoch(index=index, start_s=start_s, duration_s=took_s, is_whole=is_whole)
@@ -150,7 +151,7 @@ class StepTimer:
             return
         taken, self._pending = self._pending[:count], self._pending[count:]
         marks = [self._epoch_begin, *(mark for step in taken for mark in step.times())]
-        seconds = iter(self._clock.resolve(marks))
+        seconds = iter(self.clock.resolve(marks))
         begin_s = next(seconds)
         for step in taken:
             step.read(seconds)

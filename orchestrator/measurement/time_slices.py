@@ -12,7 +12,7 @@ has no wrapper, so its steps cost nothing more.
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import Final, TypeVar
 
@@ -36,6 +36,9 @@ class TimeSlices:
             fraction of its budget.
         slice_s: Least length of a slice, s.
         clock: Seconds from any origin.
+
+    Attributes:
+        pausing: Makes a context of the other trials' slices, for the clock of a device.
     """
 
     def __init__(
@@ -48,6 +51,7 @@ class TimeSlices:
         self._wait = wait
         self._slice_s = slice_s
         self._clock = clock
+        self.pausing: Callable[[], AbstractContextManager[None]] = nullcontext
         self._waited_s = 0.0
         self._slice_began = self._trial_began = clock()
 
@@ -92,7 +96,9 @@ class TimeSlices:
 
     def _end(self, close: Callable[[], float]) -> None:
         ended = self._clock()
-        self._wait(close())
+        progress = close()
+        with self.pausing():
+            self._wait(progress)
         self._slice_began = self._clock()
         self._waited_s += self._slice_began - ended
 

@@ -84,11 +84,13 @@ class Capacity:
         per_node: Most trials on one node.
         total: Most trials on all nodes.
         interleaved_gib: Memory that interleaved trials may have together; 0: none interleave.
+        interleaved_gpu_gib: The same on a GPU.
     """
 
     per_node: int = 1
     total: int = 1
     interleaved_gib: float = 0.0
+    interleaved_gpu_gib: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -48,6 +48,15 @@ def visible_gpus() -> list[Gpu]:
     return visible
 
 
+def least_memory_gib() -> float:
+    """Return the memory of the smallest GPU that may be used; 0 where none states it."""
+    import pynvml
+
+    with suppress(pynvml.NVMLError):
+        return min((_memory_bytes(gpu.uuid) for gpu in visible_gpus()), default=0) / 2**30
+    return 0.0
+
+
 def in_full(names: Sequence[str]) -> list[str]:
     """Return the UUIDs of GPUs of this node; a name of none of them stays as it is.
 
@@ -86,6 +95,13 @@ def _find(name: str, gpus: Sequence[Gpu]) -> Gpu | None:
         with suppress(pynvml.NVMLError):
             return _described(pynvml.nvmlDeviceGetHandleByUUID(name))
     return None
+
+
+def _memory_bytes(gpu: str) -> int:
+    import pynvml
+
+    pynvml.nvmlInit()
+    return int(pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByUUID(gpu)).total)
 
 
 def _described(handle: Any) -> Gpu:  # noqa: ANN401 - NVML's own handle
@@ -145,11 +161,7 @@ def limits_of(part: float, gpu: str) -> dict[str, str]:
         part: Its share.
         gpu: The GPU's UUID.
     """
-    import pynvml
-
-    pynvml.nvmlInit()
-    total = pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByUUID(gpu)).total
     return {
         "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": f"{100 * part:.0f}",
-        "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": f"0={int(part * total / 2**20)}M",
+        "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": f"0={int(part * _memory_bytes(gpu) / 2**20)}M",
     }

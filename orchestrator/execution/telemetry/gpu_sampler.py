@@ -51,23 +51,24 @@ class _Figure:
     over_gpus: Callable[[list[float]], float]
 
 
-_SLOWED = "gpu_slowed_share"
+_SLOWED, _ENERGY, _MEMORY = "gpu_slowed_share", "gpu_energy_j", "gpu_memory_gib"
 _FIGURES = {
     "gpu_util": _Figure(
         lambda nvml, gpu: nvml.nvmlDeviceGetUtilizationRates(gpu).gpu / 100, fmean, fmean
     ),
-    "gpu_memory_gib": _Figure(
-        lambda nvml, gpu: nvml.nvmlDeviceGetMemoryInfo(gpu).used / 2**30, max, max
-    ),
+    _MEMORY: _Figure(lambda nvml, gpu: nvml.nvmlDeviceGetMemoryInfo(gpu).used / 2**30, max, max),
     "gpu_power_w": _Figure(lambda nvml, gpu: nvml.nvmlDeviceGetPowerUsage(gpu) / 1000, fmean, sum),
     "gpu_clock_mhz": _Figure(
         lambda nvml, gpu: nvml.nvmlDeviceGetClockInfo(gpu, nvml.NVML_CLOCK_SM), fmean, fmean
     ),
     _SLOWED: _Figure(_slowdowns, lambda reasons: fmean(map(bool, reasons)), fmean),
-    "gpu_energy_j": _Figure(
+    _ENERGY: _Figure(
         lambda nvml, gpu: nvml.nvmlDeviceGetTotalEnergyConsumption(gpu) / 1000, _growth, sum
     ),
 }
+
+_OF_A_CARD = (_MEMORY, _ENERGY, "gpu_power_w", "gpu_util")
+"""Figures of a card, to which no trial has a share of its own."""
 
 
 @dataclass(kw_only=True)
@@ -79,6 +80,16 @@ class _Card:
     name: str
     readings: dict[str, list[Any]] = field(default_factory=dict)
     others: list[bool] = field(default_factory=list)
+    energy_j: float | None = None
+    skipped_j: float = 0.0
+    skips: bool = False
+
+    def own_j(self, energy_j: float) -> float:
+        """Return a reading of the card's energy without that of pauses."""
+        if self.skips and self.energy_j is not None:
+            self.skipped_j += energy_j - self.energy_j
+        self.energy_j, self.skips = energy_j, False
+        return energy_j - self.skipped_j
 
     def figures(self) -> dict[str, float]:
         values = {name: _FIGURES[name].over_time(read) for name, read in self.readings.items()}
@@ -88,9 +99,19 @@ class _Card:
 class GpuSampler:
     """Readings of the GPUs of one trial."""
 
-    def __init__(self, gpus: Sequence[str], *, are_shared: bool = False) -> None:
-        """Open the GPUs with these UUIDs; on shared ones other processes are other trials."""
-        self._asked, self._are_shared = tuple(gpus), are_shared
+    def __init__(
+        self, gpus: Sequence[str], *, are_shared: bool = False, by_turns: bool = False
+    ) -> None:
+        """Open the GPUs with these UUIDs.
+
+        Args:
+            gpus: Of the trial.
+            are_shared: True where other trials compute on them at the same time.
+            by_turns: True where other trials compute on them in turn, and keep their memory.
+        """
+        self._asked, self._has_others = tuple(gpus), are_shared or by_turns
+        of_all = _OF_A_CARD if are_shared else (_MEMORY,) if by_turns else ()
+        self._figures = {name: each for name, each in _FIGURES.items() if name not in of_all}
         self._cards: list[_Card] = []
         self._settings = ""
         if gpus:
@@ -111,18 +132,24 @@ class GpuSampler:
             own: Process ids of the trial.
         """
         for card in self._cards:
-            for name, figure in _FIGURES.items():
+            for name, figure in self._figures.items():
                 if (value := _read(figure.read, card)) is not None:
+                    value = card.own_j(value) if name == _ENERGY else value
                     card.readings.setdefault(name, []).append(value)
-            if not self._are_shared and (pids := _read(_processes, card)) is not None:
+            if not self._has_others and (pids := _read(_processes, card)) is not None:
                 card.others.append(_are_others(pids, set(own)))
+
+    def skip(self) -> None:
+        """Leave out the energy until the next sample: it is that of other trials."""
+        for card in self._cards:
+            card.skips = True
 
     def figures(self) -> dict[str, float]:
         """Return figures by metric name: over all of the trial's GPUs, and of each of several."""
         each = [card.figures() for card in self._cards]
         total = {
             name: figure.over_gpus([figures[name] for figures in each])
-            for name, figure in _FIGURES.items()
+            for name, figure in self._figures.items()
             if each and all(name in figures for figures in each)
         }
         if len(each) < 2:

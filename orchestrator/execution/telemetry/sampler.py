@@ -93,6 +93,7 @@ class Telemetry:
         cores: Sequence[int] = (),
         gpus: Sequence[str] = (),
         shares_gpu: bool = False,
+        by_turns: bool = False,
         num_others: Callable[[], int | None] = lambda: None,
         overhead_s: Callable[[], float] = lambda: 0.0,
     ) -> None:
@@ -101,13 +102,14 @@ class Telemetry:
         Args:
             cores: Cores that it is bound to; empty if it is not bound.
             gpus: UUIDs of its GPUs.
-            shares_gpu: True where other trials may be on them.
+            shares_gpu: True where other trials may compute on them at the same time.
+            by_turns: True where it is interleaved with other trials.
             num_others: Counts the cores that others have leased on this node now.
             overhead_s: CPU time of the sweep's own driver and servers on the cores.
         """
         self._cores = tuple(cores)
         self._tree, self._packages = ProcessTree(), PackageEnergy()
-        self.gpus = GpuSampler(gpus, are_shared=shares_gpu)
+        self.gpus = GpuSampler(gpus, are_shared=shares_gpu, by_turns=by_turns)
         self.shared = SharedFiles()
         self._num_others, self._overhead_s = num_others, overhead_s
         self._others: list[int] = []
@@ -157,6 +159,7 @@ class Telemetry:
         """Sample at the end of a time slice; the time until the next sample does not count."""
         sample = self.sample(pids, now=True)
         self._growth.skip()
+        self.gpus.skip()
         return sample
 
     def _sample_others(self, at: float) -> None:

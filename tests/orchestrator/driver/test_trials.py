@@ -18,6 +18,7 @@ from tests.orchestrator.driver.plans import made_factory
 from trainables.graphsage import SageConfig, graphsage
 
 SWEEP = Sweep(graphsage, question="?", space=SageConfig())
+ON_GPU = Capacity(interleaved_gib=99.0, interleaved_gpu_gib=10.0)
 GPU = Machine(nodes=(Node(name="a", cpus=4, gpus=1, gpu_name="A"),))
 
 
@@ -65,12 +66,14 @@ def may_interleave(
     factory: TrialFactory,
     *,
     peak_gib: float = 1.5,
+    gpu_gib: float = 0.0,
     other: Mapping[str, object] | None = None,
     earlier: TrialState | None = None,
 ) -> bool:
     """Ask for two configs, both of which ran before with so much memory."""
+    peaks = {"peak_rss_gib": peak_gib} | ({"gpu_memory_gib": gpu_gib} if gpu_gib else {})
     proposals = [proposal_of(), proposal_of(**(other or {"num_workers": 1}))]
-    seen = TrialResult(state=TrialState.COMPLETED, metrics={"peak_rss_gib": peak_gib})
+    seen = TrialResult(state=TrialState.COMPLETED, metrics=peaks)
     results = [(factory.trial(proposal), seen) for proposal in proposals]
     if earlier is not None:
         interleaved = factory.trial(replace(proposals[0], interleaved=True))
@@ -85,13 +88,25 @@ def may_interleave(
         ({}, {"peak_gib": 1.6}, False),
         ({"capacity": Capacity(interleaved_gib=0.0)}, {}, False),
         ({"capacity": Capacity(interleaved_gib=99.0)}, {"other": {"ranks": 2}}, False),
-        ({"capacity": Capacity(interleaved_gib=99.0), "machine": GPU}, {}, False),
+        ({"capacity": ON_GPU, "machine": GPU}, {"gpu_gib": 5.0}, True),
+        ({"capacity": ON_GPU, "machine": GPU}, {"gpu_gib": 5.1}, False),
+        ({"capacity": ON_GPU, "machine": GPU}, {}, False),
         ({}, {"earlier": TrialState.FAILED}, False),
         ({}, {"earlier": TrialState.COMPLETED}, True),
     ],
-    ids=["fit", "memory", "no memory", "ranks", "GPU", "one failed", "one completed"],
+    ids=[
+        "fit",
+        "memory",
+        "no memory",
+        "ranks",
+        "GPU",
+        "GPU memory",
+        "unknown",
+        "one failed",
+        "one completed",
+    ],
 )
-def test_single_processes_on_the_cpu_are_interleaved_while_they_fit_and_complete(
+def test_single_processes_are_interleaved_while_they_fit_and_complete(
     factory: TrialFactory, changes: dict[str, Any], of_runs: dict[str, Any], *, may: bool
 ) -> None:
     assert may_interleave(replace(factory, **changes), **of_runs) is may

@@ -162,3 +162,22 @@ def test_marks_hours_from_the_start_are_as_exact_as_those_near_it(
         seconds = clock.resolve(marks)
         assert np.diff(seconds) == pytest.approx([step_ms / 1000] * 9, abs=5e-6)
     assert seconds[0] == pytest.approx(60 * 199, abs=1e-3)
+
+
+def test_a_devices_clock_stands_still_while_other_trials_have_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now_ms, synced = 0.0, []
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda _: synced.append(now_ms))
+    monkeypatch.setattr(CudaClock, "mark", lambda _: Event(now_ms))
+    clock = CudaClock(torch.device("cuda"))
+    marks = [clock.mark()]
+    for _ in range(100):
+        now_ms += 300.0  # its own, across anchors of 10 s
+        with clock.pausing():
+            assert synced[-1] == now_ms  # its work is done before another one's begins
+            now_ms += 500.0
+        marks.append(clock.mark())
+    assert clock.resolve(marks[:50]) == pytest.approx([0.3 * count for count in range(50)])
+    assert clock.resolve(marks[50:]) == pytest.approx([0.3 * count for count in range(50, 101)])
+    assert clock.resolve(marks[:2]) == pytest.approx([0.0, 0.3])

@@ -193,6 +193,24 @@ def sampled(
     return made
 
 
+def test_trials_that_share_a_gpu_have_no_figure_of_each_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    energy_mj = [1_000_000, 1_100_000, 9_000_000, 9_200_000]
+    monkeypatch.setitem(sys.modules, "pynvml", MadeNvml(Gpu(energy_mj=energy_mj, pids=[[OTHER]])))
+    interleaved = GpuSampler(["GPU-aaaa"], by_turns=True)
+    for is_pause in (False, True, False, False):
+        interleaved.sample([OWN])
+        if is_pause:
+            interleaved.skip()
+    assert interleaved.figures()["gpu_energy_j"] == 300.0
+    assert "gpu_memory_gib" not in interleaved.figures()
+    assert interleaved.findings() is None
+    shared = GpuSampler(["GPU-aaaa"], are_shared=True)
+    shared.sample([OWN])
+    assert set(shared.figures()) == {"gpu_clock_mhz", "gpu_slowed_share"}
+
+
 def test_figures_and_tags(monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = Gpu(
         util=[20, 40, 60, 80],
