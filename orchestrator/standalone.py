@@ -30,7 +30,16 @@ from orchestrator.sweep.loading import require_modules
 from orchestrator.system.streams import outlast_readers
 from orchestrator.texts import bounded_lines
 from orchestrator.trainable import Trainable
-from orchestrator.trial import Budget, Isolation, Stage, Trial, TrialResult, TrialState, trial_id
+from orchestrator.trial import (
+    DISTURBED,
+    Budget,
+    Isolation,
+    Stage,
+    Trial,
+    TrialResult,
+    TrialState,
+    trial_id,
+)
 
 _KNOB: Final = "knob "
 """Before a knob's name among the options' names: it may be called like one of them."""
@@ -210,7 +219,7 @@ def train_once(
                 scratch=servers.folder / "scratch",
                 kept_dir=None if save is None else kept,
                 ceilings_from_s=0.0 if options.ceilings else None,
-                rerun_contaminated=False,
+                rerun=False,
                 watched=True,
             )
             printer = Printer(launch, [objective.metric for objective in trainable.reports])
@@ -242,7 +251,7 @@ def _write_json(path: Path, result: TrialResult) -> None:
         "state": result.state,
         "reason": result.reason,
         "metrics": {**times, **result.metrics},
-        "contaminated": result.contaminated,
+        DISTURBED: result.disturbed,
     }
     path.write_text(f"{json.dumps(about)}\n", encoding="utf-8")
 

@@ -5,12 +5,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Final, Self
 
 from msgspec import Meta
 
 from orchestrator.field_types import is_int, shown
 from orchestrator.texts import bounded, bounded_name
+
+DISTURBED: Final = "contaminated"
+"""Tag of a result, and column of a table of configs: other load disturbed what was measured."""
 
 
 class Stage(StrEnum):
@@ -255,9 +258,9 @@ class TrialResult:
         return {tag: text for tag, text in self.tags.items() if not tag.startswith("params.")}
 
     @property
-    def contaminated(self) -> str:
+    def disturbed(self) -> str:
         """Other load while it ran, a slow start included, in words; empty where none was found."""
-        found, slow_start = (self.tags.get(name, "") for name in ("contaminated", "slow_start"))
+        found, slow_start = (self.tags.get(name, "") for name in (DISTURBED, "slow_start"))
         found = "" if found == "false" else found
         return found if slow_start in found else "; ".join(filter(None, [found, slow_start]))
 

@@ -19,7 +19,7 @@ import pandas as pd
 
 from benchmarks.search.truth import Timing, Truth
 from orchestrator import Sweep
-from orchestrator.analysis.statistics.pooling import contaminated
+from orchestrator.analysis.statistics.pooling import disturbed
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.arguments import Parser
 from orchestrator.search import Grid
@@ -74,7 +74,7 @@ def keep_curves(name: str, run_dir: Path) -> None:
 
 def _clean(done: pd.DataFrame, knobs: Sequence[str]) -> pd.DataFrame:
     """Return the runs that other load left alone, and the others of a setting that has none."""
-    is_loaded = contaminated(done)
+    is_loaded = disturbed(done)
     has_clean = (~is_loaded).groupby(done[list(knobs)].astype(str).agg("|".join, axis=1))
     return done[~is_loaded | ~has_clean.transform("any")]
 

@@ -20,7 +20,16 @@ from orchestrator.space.knob import Role
 from orchestrator.storage.history import TrialHistory
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
-from orchestrator.trial import Isolation, Report, Stage, Trial, TrialResult, TrialState, trial_id
+from orchestrator.trial import (
+    DISTURBED,
+    Isolation,
+    Report,
+    Stage,
+    Trial,
+    TrialResult,
+    TrialState,
+    trial_id,
+)
 
 CEILINGS_FROM_S = 1.0
 """Least training time of a trial whose ceilings are measured, s; for a shorter one that would take
@@ -175,7 +184,7 @@ class TrialFactory:
             ceilings_from_s=CEILINGS_FROM_S,
             deadline=deadline,
             interleaved=not is_alone,
-            rerun_contaminated=is_alone and self.rerun,
+            rerun=is_alone and self.rerun,
         )
 
     def _require_room(self) -> None:
@@ -210,7 +219,7 @@ class TrialFactory:
         result = self.derived.completed(trial, result)
         result = self.found_infeasible({trial.id: result}).get(trial.id, result)
         idle = idle_knobs(built(self.sweep.trainable.config, trial.config))
-        tags = {"contaminated": result.contaminated, "idle": ", ".join(idle)}
+        tags = {DISTURBED: result.disturbed, "idle": ", ".join(idle)}
         made = {name: text for name, text in tags.items() if text}
         result = replace(result, tags={**result.tags, **made})
         if result.state is TrialState.COMPLETED and (reason := self._no_figure(trial, result)):

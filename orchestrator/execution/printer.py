@@ -65,9 +65,9 @@ class Printer:
             self._write(f"  {name:<20} {tag:>12}")
         self.result = result
         self.exit_code = 0 if result.state is TrialState.COMPLETED else EXIT_FAILED
-        if result.state is TrialState.COMPLETED and result.contaminated:
+        if result.state is TrialState.COMPLETED and result.disturbed:
             self.note(
-                f"other load contaminated this run: {result.contaminated}. Do not go by its times "
+                f"other load contaminated this run: {result.disturbed}. Do not go by its times "
                 "and rates; what it learned is not changed by that"
             )
 

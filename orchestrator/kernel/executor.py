@@ -181,7 +181,7 @@ class Launch:
             are timed, once it has completed. None: never.
         deadline: Time after which it is not started, or None.
         interleaved: True if it shares its cores with others in time slices.
-        rerun_contaminated: True if it is run again once where other load contaminated it.
+        rerun: True if it is run again once where other load disturbed it.
         watched: True if someone waits for it: its output is written line by line, and it waits
             for no cores.
         others: In the first of interleaved launches: the others.
@@ -203,7 +203,7 @@ class Launch:
     ceilings_from_s: float | None = None
     deadline: Deadline | None = None
     interleaved: bool = False
-    rerun_contaminated: bool = True
+    rerun: bool = True
     watched: bool = False
     others: tuple[Launch, ...] = ()
     failed_attempts: int = 0

@@ -16,7 +16,7 @@ import pandas as pd
 from orchestrator.analysis.columns import params_of
 from orchestrator.analysis.comparable import CONDITIONS, OF_PROCESS
 from orchestrator.analysis.rule import Rule
-from orchestrator.analysis.statistics.pooling import contaminated, counting, speed_cells
+from orchestrator.analysis.statistics.pooling import counting, disturbed, speed_cells
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import SweepError
 from orchestrator.provenance.environment import TIMED_PACKAGES
@@ -174,7 +174,7 @@ def _with_conditions(run: RunTables, other: RunTables, keys: Sequence[str]) -> p
 def _speeds(trials: pd.DataFrame, rule: Rule, keys: Sequence[str]) -> pd.DataFrame:
     """Return a row for each config, stage and ``keys``: mean and variance of the log speed.
 
-    Contaminated runs are left out of the speed where there are clean ones. An
+    Disturbed runs are left out of the speed where there are clean ones. An
     accuracy that was never reported is NaN.
     """
     if rule.speed_column not in trials.columns:
@@ -193,5 +193,5 @@ def _speeds(trials: pd.DataFrame, rule: Rule, keys: Sequence[str]) -> pd.DataFra
     keys_of = [done[column] for column in by]
     speeds = speed_cells(done, keys_of, rule.speed.metric)[["num", "mean", "variance"]]
     speeds = speeds.rename(columns={"num": "runs", "mean": "log"})
-    clean = (~contaminated(done)).groupby(keys_of, sort=False, dropna=False).sum()
+    clean = (~disturbed(done)).groupby(keys_of, sort=False, dropna=False).sum()
     return speeds.assign(clean=clean).join(accuracy).reset_index()

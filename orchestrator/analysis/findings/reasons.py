@@ -121,8 +121,8 @@ def why_not_known(speedup: Speedup, tables: RunTables) -> tuple[str, ...]:
 def _why_open(speedup: Speedup, rule: Rule) -> Iterator[str]:
     """Yield what keeps a ratio over confirm runs from leading."""
     num, low, high = counted(speedup.num_pairs, "pair"), speedup.low, speedup.high
-    if speedup.num_contaminated:
-        yield f"other load disturbed {speedup.num_contaminated} of {num} of confirm runs"
+    if speedup.num_disturbed:
+        yield f"other load disturbed {speedup.num_disturbed} of {num} of confirm runs"
     if low is None or high is None:
         yield "one pair of confirm runs is too few for an interval"
     elif not is_narrow(low, high):

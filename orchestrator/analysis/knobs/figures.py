@@ -20,9 +20,10 @@ from orchestrator.analysis.statistics.matched_pairs import (
     mean_difference,
     noise_of,
 )
-from orchestrator.analysis.tables.run_tables import LOAD, MARKS
+from orchestrator.analysis.tables.run_tables import MARKS
 from orchestrator.analysis.wording import MOST_FACTOR_OF_EFFECT, is_share
 from orchestrator.storage.history import cell_text
+from orchestrator.trial import DISTURBED
 
 MOST_POINTS: Final = 0.5
 """A wider interval of a difference of shares is not informative and is not shown."""
@@ -156,7 +157,7 @@ class Figures:
         """Return the mean difference of pairs as a row of effects; None if there is no pair.
 
         Pairs of composed configs count once if they are from the same runs, and not at all if their
-        own two are. Those with a contaminated config count only if all have one.
+        own two are. Those with a disturbed config count only if all have one.
 
         Args:
             starts: The row of each pair's reference.
@@ -170,7 +171,7 @@ class Figures:
         sides = np.column_stack([starts, ends])
         if not len(sides):
             return None
-        is_dirty = self.marks[LOAD][sides].any(axis=1)
+        is_dirty = self.marks[DISTURBED][sides].any(axis=1)
         sides = sides if is_dirty.all() else sides[~is_dirty]
         of_all = self._marks(sides)
         if self.runs is not None:

@@ -17,12 +17,12 @@ from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.matched_pairs import Points
 from orchestrator.analysis.statistics.pooling import config_ids
 from orchestrator.analysis.tables.checks import column_named
-from orchestrator.analysis.tables.run_tables import LOAD, MARKS, RunTables
+from orchestrator.analysis.tables.run_tables import MARKS, RunTables
 from orchestrator.analysis.wording import is_share
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import is_learned
 from orchestrator.space.knob import Role
-from orchestrator.trial import Stage, TrialState
+from orchestrator.trial import DISTURBED, Stage, TrialState
 
 _IDLE: Final = "tags.idle"
 
@@ -75,7 +75,7 @@ def figures_in(
     configs = configs.iloc[(configs[GROUP] != main).argsort(kind="stable")]
     if is_learned(metric):
         configs = configs[~configs.duplicated(params)]
-        configs = configs.assign(**{LOAD: False}, **{GROUP: ALL})
+        configs = configs.assign(**{DISTURBED: False}, **{GROUP: ALL})
     kind, found = kind_of(metric, configs[column].dropna()), []
     for group, rows in configs.groupby(GROUP, sort=False):
         levels = rows[column].to_numpy(dtype=np.float64)

@@ -9,7 +9,7 @@ import numpy as np
 from orchestrator.analysis.columns import rows_of, varying_params_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.statistics.intervals import is_narrow
-from orchestrator.analysis.statistics.pooling import contaminated
+from orchestrator.analysis.statistics.pooling import disturbed
 from orchestrator.analysis.statistics.rounds import EARLY, level_of_looks, ratio_in_rounds
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.formats import counted
@@ -18,7 +18,7 @@ from orchestrator.space.configs import same_config
 from orchestrator.trial import TrialState
 
 MIN_CLEAN_PAIRS: Final = 2
-"""With fewer clean pairs the contaminated ones count as well: a single one has no interval."""
+"""With fewer clean pairs the disturbed ones count as well: a single one has no interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,9 +31,9 @@ class Speedup:
         high: Upper end.
         is_same: True for the baseline itself.
         num_pairs: Pairs of confirm runs that count, one a round.
-        num_left_out: Rounds that are left out: a run of the two was contaminated, or they ran under
+        num_left_out: Rounds that are left out: a run of the two was disturbed, or they ran under
             other conditions than most did.
-        num_contaminated: Contaminated rounds that count, since too few are clean.
+        num_disturbed: Disturbed rounds that count, since too few are clean.
         num_open: Rounds in which only one of the two has a figure, or one is not above 0: with any,
             no ratio is known.
         tie_margin: Ratios within it are a tie.
@@ -45,7 +45,7 @@ class Speedup:
     is_same: bool = False
     num_pairs: int = 0
     num_left_out: int = 0
-    num_contaminated: int = 0
+    num_disturbed: int = 0
     num_open: int = 0
     tie_margin: float = 0.0
 
@@ -62,7 +62,7 @@ class Speedup:
     @property
     def is_clean(self) -> bool:
         """True if the ratio rests on confirm runs that no other load disturbed."""
-        return self.num_pairs > 0 and not self.num_contaminated
+        return self.num_pairs > 0 and not self.num_disturbed
 
     @property
     def leads(self) -> bool:
@@ -105,7 +105,7 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     """Compare the speeds of ``config`` and ``reference``, round by round of the confirm stage.
 
     All rounds are of one group of comparable rows, the one with the most pairs. A pair with a
-    contaminated run is left out where :data:`MIN_CLEAN_PAIRS` are clean. The interval rests on the
+    disturbed run is left out where :data:`MIN_CLEAN_PAIRS` are clean. The interval rests on the
     runs of all configs of the rounds (:mod:`orchestrator.analysis.statistics.rounds`).
     """
     rows, rule = tables.confirm_rows, tables.rule
@@ -118,7 +118,7 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
         return Speedup()
     pair, keys = [*ours, *theirs], [done[GROUP], done["repeat"], numbers]
     speeds = done[rule.speed_column].groupby(keys).mean().unstack()
-    dirty = contaminated(done).groupby(keys).any().astype("float64").unstack()  # NaN: no run
+    dirty = disturbed(done).groupby(keys).any().astype("float64").unstack()  # NaN: no run
     is_round = dirty[pair].notna().all(axis=1) & speeds[pair].notna().any(axis=1)
     num_all = int(is_round.sum())
     if not num_all:
@@ -143,7 +143,7 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
         high=interval.high if num_used > 1 else None,
         num_pairs=num_used,
         num_left_out=num_all - num_used,
-        num_contaminated=0 if is_clean else num_dirty,
+        num_disturbed=0 if is_clean else num_dirty,
         tie_margin=rule.tie_margin,
     )
 

@@ -31,7 +31,7 @@ MIN_RUNS: Final = 4
 MIN_OTHERS: Final = 0.5
 """Least mean number of cores of other trials over a run for it to count as co-located."""
 MIN_CLEAN: Final = 3
-"""With this many clean differences, those with a contaminated run are left out."""
+"""With this many clean differences, those with a disturbed run are left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +172,7 @@ def drift_of(
     machine's state at that time, and count as one. The baseline is followed through all stages;
     other configs only through the confirm stage and the isolated probes of the interference check.
     Repeats of a config that looked fastest would show a false decline: its first run was selected
-    for being fast. Contaminated runs are left out if the config has clean ones in the stage.
+    for being fast. Disturbed runs are left out if the config has clean ones in the stage.
     """
     if "started_at" not in grouped.columns:
         return None
@@ -232,7 +232,7 @@ def interference_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Interferenc
     count (:mod:`orchestrator.search.stages.interference`): its configs were not chosen for speed,
     and the fastest of many looks slower when it is run again.
 
-    None if fewer than two rounds have a config both ways. A round with a contaminated run
+    None if fewer than two rounds have a config both ways. A round with a disturbed run
     is left out if :data:`MIN_CLEAN` are clean.
     """
     rule = rule_of(sweep)
@@ -274,7 +274,7 @@ def _differences(runs: pd.DataFrame, rule: Rule) -> tuple[pd.Series[float], pd.S
     ids = pooling.config_ids(runs.drop(columns=GROUP, errors="ignore"))
     logs = rule.speed.sign * np.log(runs[rule.speed_column])
     keys = [ids, runs["repeat"], texts_of(runs, "tags.cpu_model")]
-    speeds = pd.DataFrame({"log": logs, "load": pooling.contaminated(runs).astype("float64")})
+    speeds = pd.DataFrame({"log": logs, "load": pooling.disturbed(runs).astype("float64")})
     # Background trials have their own numbers, so that no isolated run matches theirs.
     means = speeds.groupby([*keys, runs[CO_LOCATION]]).mean()
     both = means["log"].unstack().reindex(columns=[ISOLATED, CO_LOCATED]).dropna()

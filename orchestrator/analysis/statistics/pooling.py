@@ -16,7 +16,7 @@ these, the difference is added to its variance.
 
 If the runs of a config differ far more than the others' (Cochran's test for an outlying variance,
 as in ISO 5725-2, at 1 % corrected for the number of configs), the config keeps its own variance and
-is left out of the pool. Contaminated runs are left out too, if others were repeated.
+is left out of the pool. Disturbed runs are left out too, if others were repeated.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import pandas as pd
 from orchestrator.analysis.columns import numbers_of, tagged, texts_of, varying_params_of
 from orchestrator.analysis.comparable import ALL, GROUP, probed_co_located
 from orchestrator.formats import counted, percent
-from orchestrator.trial import Stage, TrialState
+from orchestrator.trial import DISTURBED, Stage, TrialState
 
 OVER_RUNS: Final = "between runs"
 """The interval is over the spread between fresh processes of this config."""
@@ -45,7 +45,7 @@ MIN_OWN_DF: Final = 4
 
 _OUTLYING: Final = 0.01
 _Z_975: Final = 1.96
-_NEEDED: Final = ("stage", "state", "isolation", "tags.contaminated", GROUP)
+_NEEDED: Final = ("stage", "state", "isolation", f"tags.{DISTURBED}", GROUP)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -212,7 +212,7 @@ def pools_of(trials: pd.DataFrame, stage: Stage, speed: str) -> dict[str, Pool]:
     done, ids = done[columns], config_ids(trials)
     groups = done[GROUP] if GROUP in done.columns else pd.Series(ALL, index=done.index)
     for group, rows in done.groupby(groups, sort=False):
-        for some in (rows[~contaminated(rows)], rows):
+        for some in (rows[~disturbed(rows)], rows):
             shown = some["stage"].mask(probed_co_located(some), str(Stage.TRAIN))
             pool = stage_pool(speed_cells(some, [ids, shown], speed), stage)
             if pool is not None:
@@ -227,24 +227,24 @@ def config_ids(trials: pd.DataFrame) -> pd.Series[int]:
     return trials.groupby(keys, sort=False, dropna=False).ngroup().rename("config")
 
 
-def contaminated(rows: pd.DataFrame) -> pd.Series[bool]:
+def disturbed(rows: pd.DataFrame) -> pd.Series[bool]:
     """Return True for rows of runs with other load on their cores."""
-    return tagged(rows, "contaminated")
+    return tagged(rows, DISTURBED)
 
 
 def load_text(rows: pd.DataFrame) -> tuple[int, int, str]:
     """Return how many runs other load disturbed, of how many that were watched, and the words."""
     ran = rows[rows["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
-    dirty = contaminated(ran)
-    watched = int((texts_of(ran, "tags.contaminated") != "").sum())  # "false": nothing was found
-    disturbed = int(dirty.sum())
+    dirty = disturbed(ran)
+    watched = int((texts_of(ran, f"tags.{DISTURBED}") != "").sum())  # "false": nothing was found
+    num_dirty = int(dirty.sum())
     share = float(numbers_of(ran[dirty], "metrics.foreign_share").mean())
     others = "" if pd.isna(share) else f", where others took {percent(share)} of their cores' time"
-    text = f"{disturbed} of {counted(watched, 'run')} disturbed{others}"
+    text = f"{num_dirty} of {counted(watched, 'run')} disturbed{others}"
     reran = tagged(ran, "rerun")
     if in_vain := int((reran & dirty).sum()):
         text += f"; so were {in_vain} of {counted(int(reran.sum()), 'rerun')}"
-    return disturbed, watched, text if watched else "no run was watched for other load"
+    return num_dirty, watched, text if watched else "no run was watched for other load"
 
 
 def shared_a_round(confirm: pd.DataFrame) -> pd.Series[bool]:
@@ -260,7 +260,7 @@ def shared_a_round(confirm: pd.DataFrame) -> pd.Series[bool]:
 
 def counting(rows: pd.DataFrame, keys: list[pd.Series[Any]]) -> pd.Series[bool]:
     """Return True for rows that count: clean ones, and all of a group of ``keys`` without any."""
-    return preferred(~contaminated(rows), keys)
+    return preferred(~disturbed(rows), keys)
 
 
 def preferred(are_good: pd.Series[bool], keys: list[pd.Series[Any]]) -> pd.Series[bool]:

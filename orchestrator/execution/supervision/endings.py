@@ -8,7 +8,7 @@ from orchestrator.execution.process.fork_client import RankEnd
 from orchestrator.execution.process.messages import Figures, Result
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.texts import first_line
-from orchestrator.trial import TrialResult, TrialState
+from orchestrator.trial import DISTURBED, TrialResult, TrialState
 
 RANKS_WITHIN_S = 3.0
 """Longest wait for the rank that caused a failure: when one rank goes, the others fail in their
@@ -111,21 +111,21 @@ def rerun_tag(first: TrialResult | None) -> dict[str, str]:
     """Return the tag with the reason why a trial was run again; empty if it was not.
 
     Args:
-        first: Row of its contaminated first run, or None.
+        first: Row of its disturbed first run, or None.
     """
     if first is None:
         return {}
-    return {"rerun": f"contaminated: {first.contaminated}"}
+    return {"rerun": f"{DISTURBED}: {first.disturbed}"}
 
 
 def merge_rerun(first: TrialResult | None, row: TrialResult) -> TrialResult:
     """Return the row of a trial from the rows of its runs: the second run's if that completed.
 
-    A contaminated row is better than none. The load that contaminated the first run may also be
+    A disturbed row is better than none. The load that disturbed the first run may also be
     what ended the second.
 
     Args:
-        first: Row of the contaminated first run, or None if there was one run.
+        first: Row of the disturbed first run, or None if there was one run.
         row: Row of the last run.
     """
     if first is None or row.state is TrialState.COMPLETED:

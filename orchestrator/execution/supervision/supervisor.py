@@ -136,12 +136,12 @@ class Supervisor:
             if self._again(start, "tried again, since it failed", row.reason):
                 return None
         is_first = row.state is TrialState.COMPLETED and self._first_run is None
-        may_rerun = is_first and self._launch.rerun_contaminated
-        if row.contaminated and may_rerun:
+        may_rerun = is_first and self._launch.rerun
+        if row.disturbed and may_rerun:
             self._current.close()  # its cores are to be free, its checkpoints no longer written
             self._first_run = row
             action = "run again, since other load contaminated it"
-            if self._again(self._start_run, action, row.contaminated):
+            if self._again(self._start_run, action, row.disturbed):
                 return None
             self._first_run = None
         if row.state is TrialState.STOPPED and row.reason:  # it is paused, not stopped

@@ -15,7 +15,7 @@ from orchestrator.metrics import FIRST_LOSS
 from orchestrator.rules import cost_of
 from orchestrator.search.factored.factors import Factors, Goals, Group
 from orchestrator.search.factored.speed_model import SpeedModel
-from orchestrator.search.factored.speeds import CLEAN, Speeds
+from orchestrator.search.factored.speeds import Speeds
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 
 LEVEL: Final = 0.05
@@ -186,8 +186,7 @@ class Findings:
         if not curve.history or curve.history[-1][0] < epochs:
             curve.seen(epochs, figures)
         curve.is_over |= result.state is TrialState.COMPLETED or not trial.budget.is_part
-        is_clean = result.tags.get("contaminated", CLEAN) == CLEAN
-        if is_clean and (step_ms := result.metrics.get("step_ms", 0.0)) > 0:
+        if not result.disturbed and (step_ms := result.metrics.get("step_ms", 0.0)) > 0:
             curve.step_ms.append(step_ms)
 
     def _cost(self, group: Group, setting: Key) -> tuple[float, ...]:

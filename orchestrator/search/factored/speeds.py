@@ -25,9 +25,6 @@ ASSUMED_SPREAD: Final = 0.03
 ASSUMED_RUNS: Final = 4
 """Degrees of freedom that the assumption counts as, in addition to what was measured."""
 
-CLEAN: Final = "false"
-"""Tag ``contaminated`` of a run that other load did not disturb."""
-
 _RAN: Final = (TrialState.COMPLETED, TrialState.STOPPED)
 """States of a run with a speed; a training that was paused is stopped."""
 
@@ -62,14 +59,14 @@ class Speeds:
         self._all_have_own = True
 
     def add(self, setting: Key, result: TrialResult) -> None:
-        """Take the result of a run; a contaminated one counts while there is no clean one."""
+        """Take the result of a run; a disturbed one counts while there is no clean one."""
         seen = self._seen[setting]
         seen.num_asked += 1
         if result.state is TrialState.INFEASIBLE:
             seen.is_out = True
             return
         own, rate = self._goals.log_speeds(result)
-        is_clean = result.tags.get("contaminated", CLEAN) == CLEAN
+        is_clean = not result.disturbed
         if result.state not in _RAN or (math.isnan(own) and math.isnan(rate)):
             return
         if is_clean > seen.is_clean:

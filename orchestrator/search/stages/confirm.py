@@ -141,7 +141,7 @@ class Confirming(Phase):
         confirmed = [(t, r) for t, r in ledger.results if t.stage is Stage.CONFIRM]
         for repeat in range(self._next_repeat - ROUNDS_IN_VAIN, self._next_repeat):
             of_round = [(dict(t.config), r) for t, r in confirmed if t.repeat == repeat]
-            clean = [config for config, result in of_round if not result.contaminated]
+            clean = [config for config, result in of_round if not result.disturbed]
             if len(of_round) == len(clean) or (baseline in clean and len(clean) > 1):
                 return False
         ledger.notes.append(

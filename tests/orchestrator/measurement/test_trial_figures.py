@@ -42,8 +42,8 @@ def test_slower_steps_at_the_start_are_a_warm_up_or_other_load_by_their_time(
     cut_s = float(tags["warm_up"].partition(" s (")[0])
     assert cut_s == pytest.approx(cold_s, abs=(cold_s + warm_s) / 32)
     result = TrialResult(state=TrialState.COMPLETED, tags={**tags, "contaminated": "false"})
-    assert result.contaminated == tags.get("slow_start", "")
-    assert bool(result.contaminated) is is_slow
+    assert result.disturbed == tags.get("slow_start", "")
+    assert bool(result.disturbed) is is_slow
     assert "warm_up" not in verdicts(recording(blocks_from([[0.02] * 400])))
 
 

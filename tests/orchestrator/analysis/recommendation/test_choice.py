@@ -167,7 +167,7 @@ def test_a_contaminated_round_is_left_out_where_two_are_clean(whose: Config) -> 
     row |= {**CONTAMINATED, "metrics.samples_per_s": 500.0}
     pairs = pairs_of(run)
     assert pairs.ratio == pytest.approx(1.30, rel=0.01)
-    assert (pairs.num_pairs, pairs.num_left_out, pairs.num_contaminated) == (2, 1, 0)
+    assert (pairs.num_pairs, pairs.num_left_out, pairs.num_disturbed) == (2, 1, 0)
 
 
 def test_contaminated_rounds_count_where_too_few_are_clean() -> None:
@@ -175,7 +175,7 @@ def test_contaminated_rounds_count_where_too_few_are_clean() -> None:
     run.rows[0] |= CONTAMINATED
     run.rows[-1] |= CONTAMINATED
     pairs = pairs_of(run)
-    assert (pairs.num_pairs, pairs.num_left_out, pairs.num_contaminated) == (3, 0, 2)
+    assert (pairs.num_pairs, pairs.num_left_out, pairs.num_disturbed) == (3, 0, 2)
 
 
 def test_the_level_is_shared_out_over_interim_analyses_and_finalists() -> None:
