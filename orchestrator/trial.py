@@ -26,6 +26,15 @@ class Stage(StrEnum):
     CONFIRM = "confirm"
     """End to end, isolated and repeated: the runs that a claim rests on."""
 
+    @property
+    def is_final(self) -> bool:
+        """True if a claim rests on its runs; then they select nothing."""
+        return self is Stage.CONFIRM
+
+
+SEARCHING: Final = tuple(stage for stage in Stage if not stage.is_final)
+"""The stages whose runs may select a config."""
+
 
 class TrialState(StrEnum):
     """Final state of a trial.

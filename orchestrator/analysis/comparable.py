@@ -13,7 +13,7 @@ import pandas as pd
 from orchestrator.analysis.columns import texts_of
 from orchestrator.formats import counted
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.trial import Isolation, Stage, TrialState
+from orchestrator.trial import SEARCHING, Isolation, Stage, TrialState
 
 GROUP: Final = "group"
 """Column that names the conditions of a row."""
@@ -105,7 +105,7 @@ def main_group(grouped: pd.DataFrame) -> str:
 
     Completed runs are counted, or all runs if none completed. In a tie the first group counts.
     """
-    searched = grouped[(grouped["stage"] != Stage.CONFIRM) & ~probed_co_located(grouped)]
+    searched = grouped[grouped["stage"].isin(SEARCHING) & ~probed_co_located(grouped)]
     completed = searched[searched["state"] == TrialState.COMPLETED]
     counts = (searched if completed.empty else completed)[GROUP].value_counts(sort=False)
     return str(counts.idxmax()) if len(counts) else ALL

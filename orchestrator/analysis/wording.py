@@ -163,3 +163,8 @@ def _whose(rule: Rule) -> str:
         of_these = "" if objective.bound is not None else ", of these,"
         words += f"{f' and{of_these}' if words else ''} whose {condition_text(objective)}"
     return words
+
+
+def states_text(rows: pd.DataFrame) -> str:
+    """Return ``2 infeasible, 1 failed``."""
+    return ", ".join(f"{num} {state}" for state, num in rows["state"].value_counts().items())

@@ -17,7 +17,6 @@ from orchestrator.storage.history import SweepHistory, TrialHistory
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.problem import search_problem
 from orchestrator.tracking.console import words
-from orchestrator.trial import Stage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,8 +105,8 @@ class Analyst(Judge):
         from orchestrator.analysis.recommendation.choice import is_decided
 
         config = self._searched(results).selection.config
-        confirmed = [each for each in results if each[0].stage is Stage.CONFIRM]
-        return config is None or is_decided(self._tables(confirmed), config)
+        finals = [each for each in results if each[0].stage.is_final]
+        return config is None or is_decided(self._tables(finals), config)
 
     def recommended(self, results: Results) -> Config | None:
         """Return the config that the report of the run will recommend."""
@@ -128,9 +127,7 @@ class Analyst(Judge):
         another role.
         """
         roles = self._search.roles if self._search is not None else {}
-        rows = [
-            (t, self._derived.completed(t, r)) for t, r in results if t.stage is not Stage.CONFIRM
-        ]
+        rows = [(t, self._derived.completed(t, r)) for t, r in results if not t.stage.is_final]
         if self._last is None or (self._last.results, self._last.roles) != (rows, roles):
             self._last = _Searched(results=rows, roles=roles, tables=self._tables(rows))
         return self._last

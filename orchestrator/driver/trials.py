@@ -24,7 +24,6 @@ from orchestrator.trial import (
     DISTURBED,
     Isolation,
     Report,
-    Stage,
     Trial,
     TrialResult,
     TrialState,
@@ -38,7 +37,7 @@ longer than the trial itself."""
 SAME_EPOCH: Final = 0.1
 """Difference of the samples of two epochs that incomplete batches make, as a fraction."""
 
-CONFIRM_SEEDS: Final = 1000
+FINAL_SEEDS: Final = 1000
 """Distance of the confirm runs' seeds from those of training: what selects never claims."""
 
 
@@ -90,8 +89,7 @@ class TrialFactory:
 
     def trial(self, proposal: Proposal) -> Trial:
         """Return the trial that answers ``proposal``."""
-        confirms = proposal.stage is Stage.CONFIRM
-        seed = self.sweep.seed + proposal.repeat + CONFIRM_SEEDS * confirms
+        seed = self.sweep.seed + proposal.repeat + FINAL_SEEDS * proposal.stage.is_final
         identity = {
             "trainable": self.sweep.trainable.name,
             "source": self.source_hash,

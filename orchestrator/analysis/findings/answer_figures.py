@@ -11,7 +11,6 @@ import pandas as pd
 
 from orchestrator.analysis.columns import numbers_of, rows_of
 from orchestrator.analysis.comparable import GROUP
-from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.speedup import Speedup
 from orchestrator.analysis.recommendation.starts import OF_EPOCHS
 from orchestrator.analysis.rule import MAJORITY_SHARE, Rule, column_of
@@ -40,18 +39,6 @@ def named_figures(row: Mapping[Any, Any], rule: Rule) -> dict[str, float]:
     return {name.removeprefix("metrics."): row.get(name, math.nan) for name in columns}
 
 
-def stage_and_group(choice: Choice, tables: RunTables) -> tuple[Stage, str]:
-    """Return the stage and group of the config's figures: of its confirm runs, if it has any.
-
-    Confirm runs that are comparable with the search come before others.
-    """
-    own, confirmed = str(choice.row[GROUP]), tables.confirmed
-    groups = confirmed.loc[rows_of(confirmed, choice.config), GROUP].tolist()
-    if not groups:
-        return Stage.TRAIN, own
-    return Stage.CONFIRM, own if own in groups else str(groups[0])
-
-
 def row_of(
     tables: RunTables, config: Mapping[str, Any], stage: Stage, group: str
 ) -> dict[Any, Any]:
@@ -69,14 +56,14 @@ def row_of(
     main = own(tables.configs, tables.main_group)
     row = {name: main[name] for name in main if is_learned(str(name).removeprefix("metrics."))}
     row |= own(tables.configs, group)
-    confirmed = own(tables.confirmed, group) if stage is Stage.CONFIRM else {}
-    if not confirmed:
+    final = own(tables.finals, group) if stage.is_final else {}
+    if not final:
         return row
     for end in ("low", "high"):  # of the search
         row.pop(f"{tables.rule.speed_column}_{end}", None)
-    if tables.rule.accuracy_column in row and tables.rule.accuracy_column not in confirmed:
-        confirmed = {name: cell for name, cell in confirmed.items() if name not in OF_LEARNED}
-    return row | confirmed
+    if tables.rule.accuracy_column in row and tables.rule.accuracy_column not in final:
+        final = {n: cell for n, cell in final.items() if n not in OF_LEARNED}
+    return row | final
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +108,7 @@ def accuracy_difference(tables: RunTables, config: Mapping[str, Any]) -> Differe
     accuracy.
     """
     rule, both = tables.rule, (config, tables.sweep.baseline)
-    rows, column = tables.confirm_rows, rule.accuracy_column
+    rows, column = tables.final_rows, rule.accuracy_column
     done = rows[(rows["state"] == TrialState.COMPLETED) & rows[column].notna()]
     ours, theirs = (done[rows_of(done, of)].groupby("repeat")[column].mean() for of in both)
     rounds = (ours - theirs).dropna()

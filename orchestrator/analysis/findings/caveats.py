@@ -137,7 +137,7 @@ def caveats_of_choice(
     if tables.is_composed:
         yield _composed(tables, figures, stage)
     yield from _one_class(tables, choice.config)
-    yield from _short_of_the_rule(choice, tables, figures if stage is Stage.CONFIRM else {})
+    yield from _short_of_the_rule(choice, tables, stage, figures if stage.is_final else {})
     if choice.row.get("interval") == OVER_ONE_RUN:
         text = "selected from one run of each config: the noise between runs was not known then"
         yield Finding(Caveat.ONE_RUN, text, Health.UNKNOWN)
@@ -157,7 +157,7 @@ def caveats_of_choice(
 def _composed(tables: RunTables, figures: Mapping[Any, Any], stage: Stage) -> Finding:
     if not figures.get(COMPOSED, False):
         return Finding(Caveat.COMPOSED, "the settings were trained end to end", Health.PASS)
-    kind = "confirm run" if stage is Stage.CONFIRM else "probe"
+    kind = f"{stage} run" if stage.is_final else "probe"
     runs, curves = counted(int(figures["num_runs"]), kind), int(figures["num_all_runs"])
     text = f"speed of {runs}, {learned_word(tables.rule)} of {counted(curves, 'curve')}"
     return Finding(Caveat.COMPOSED, f"{text} of other settings")
@@ -181,14 +181,14 @@ def _one_class(tables: RunTables, config: Mapping[str, Any]) -> Iterator[Finding
 
 
 def _short_of_the_rule(
-    choice: Choice, tables: RunTables, confirmed: Mapping[Any, Any]
+    choice: Choice, tables: RunTables, stage: Stage, figures: Mapping[Any, Any]
 ) -> Iterator[Finding]:
     """Yield where the baseline, and confirm runs, are short of the limits of the searching runs."""
     rule, ranked = tables.rule, tables.ranked
     searched = ranked[ranked[GROUP] == choice.row.get(GROUP)]
     limits = rule.limits(searched)
     own = searched[rows_of(searched, tables.sweep.baseline)].to_dict("records")[:1]
-    for start, rows in (("the baseline itself has", own), ("its confirm runs reach", [confirmed])):
+    for start, rows in (("the baseline itself has", own), (f"its {stage} runs reach", [figures])):
         for row, objective in product(rows, rule.conditions):
             metric, limit = objective.metric, limits[objective.metric]
             value = row.get(column_of(objective), math.nan)

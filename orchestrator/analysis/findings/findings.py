@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from orchestrator.analysis.columns import Config, plain, rows_of
+from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings import answer_figures, caveats, words
-from orchestrator.analysis.findings.reasons import why_chosen, why_none, why_not_known
+from orchestrator.analysis.findings.reasons import why_chosen, why_none
 from orchestrator.analysis.recommendation.choice import Choice, choose
 from orchestrator.analysis.recommendation.selection import select
-from orchestrator.analysis.recommendation.speedup import Speedup
+from orchestrator.analysis.recommendation.speedup import Speedup, why_not_known
 from orchestrator.analysis.statistics.pooling import load_text
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import rule_text
@@ -104,7 +105,7 @@ class Findings:
         """Return the runs of a figure: ``2 runs``; "" if speed and accuracy are of the same."""
         runs, learned = self.num_runs, is_learned(metric)
         number = runs["accuracy" if learned else "speed"]
-        if self.composed and (learned or self.measured_in is not Stage.CONFIRM):
+        if self.composed and (learned or self.measured_in is Stage.TRAIN):
             return f"composed, {counted(number, 'curve' if learned else 'probe')}"
         return "" if len(set(runs.values())) < 2 else counted(number, "run")
 
@@ -154,8 +155,8 @@ def findings(tables: RunTables) -> Findings:
             checks=_gravest_first(caveats.caveats_of_run(tables)),
         )
     config, speedup = choice.config, choice.speedup
-    stage, group = answer_figures.stage_and_group(choice, tables)
-    is_complete = stage is Stage.CONFIRM or choice.selection.state is TrialState.COMPLETED
+    stage, group = tables.measured_in(choice.config, str(choice.row[GROUP]))
+    is_complete = stage.is_final or choice.selection.state is TrialState.COMPLETED
     row = answer_figures.row_of(tables, config, stage, group) if is_complete else choice.row
     baseline = answer_figures.row_of(tables, tables.sweep.baseline, stage, group)
     is_baseline = same_config(config, tables.sweep.baseline)

@@ -1,20 +1,18 @@
-"""Reasons in words: for the config, for none, for a speed-up not known."""
+"""Reasons in words: for the config, for none."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from orchestrator.analysis.columns import numbers_of, rows_of, text_of
+from orchestrator.analysis.columns import numbers_of, text_of
 from orchestrator.analysis.recommendation.choice import Choice
 from orchestrator.analysis.recommendation.selection import Selection
-from orchestrator.analysis.recommendation.speedup import Speedup
 from orchestrator.analysis.rule import Rule, best_of, column_of
-from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.tables.run_tables import RunTables
-from orchestrator.analysis.wording import MOST_FACTOR, condition_text, format_config, shown
+from orchestrator.analysis.wording import condition_text, format_config, shown, states_text
 from orchestrator.formats import counted, percent
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import batches_hint
@@ -83,7 +81,7 @@ def why_none(selection: Selection, tables: RunTables) -> str:
     ended = of_stage[of_stage["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
     if len(ended):
         return _why_unmeasured(ended, tables.rule)
-    return f"no trial completed ({_states(of_stage)}{most_often(of_stage['reason'])})"
+    return f"no trial completed ({states_text(of_stage)}{most_often(of_stage['reason'])})"
 
 
 def most_often(reasons: pd.Series[str]) -> str:
@@ -107,58 +105,3 @@ def _why_unmeasured(ended: pd.DataFrame, rule: Rule) -> str:
         return text
     names = missing or [objective.metric for objective in asked]
     return f"no completed trial has reported {' and '.join(names)}{batches_hint(missing)}"
-
-
-def why_not_known(speedup: Speedup, tables: RunTables) -> tuple[str, ...]:
-    """Return the reasons why a speed-up does not lead, the gravest first; none where it does."""
-    if speedup.leads or speedup.is_same:
-        return ()
-    if speedup.num_pairs:
-        return tuple(_why_open(speedup, tables.rule))
-    return (_why_no_ratio(speedup, tables),)
-
-
-def _why_open(speedup: Speedup, rule: Rule) -> Iterator[str]:
-    """Yield what keeps a ratio over confirm runs from leading."""
-    num, low, high = counted(speedup.num_pairs, "pair"), speedup.low, speedup.high
-    if speedup.num_disturbed:
-        yield f"other load disturbed {speedup.num_disturbed} of {num} of confirm runs"
-    if low is None or high is None:
-        yield "one pair of confirm runs is too few for an interval"
-    elif not is_narrow(low, high):
-        yield (
-            f"its {num} of confirm runs allow for ratios that differ by more than a factor of "
-            f"{MOST_FACTOR:g}"
-        )
-    elif low <= 1 <= high:
-        yield (
-            f"{num} of confirm runs do not tell it from the baseline "
-            f"({low:.2f} to {high:.2f} times as {rule.fast[0]})"
-        )
-
-
-def _why_no_ratio(speedup: Speedup, tables: RunTables) -> str:
-    rule, metric, confirm = tables.rule, tables.rule.speed.metric, tables.confirm_rows
-    is_of_target = metric in OF_THE_TARGET
-    if speedup.num_open:
-        lacks = "did not reach the target" if is_of_target else f"has no {metric} above 0"
-        return f"in {counted(speedup.num_open, 'round')} of confirm runs it or the baseline {lacks}"
-    rows = tables.grouped[rows_of(tables.grouped, tables.sweep.baseline)]
-    if rows.empty:
-        return "the baseline was not run"
-    if rows[rule.speed_column].isna().all():
-        state, reason = rows.iloc[-1][["state", "reason"]].map(text_of)
-        if state != TrialState.COMPLETED:
-            return f"the baseline is {state}{f': {first_line(reason)}' if reason else ''}"
-        if rule.target is not None and is_of_target:
-            return f"the baseline did not reach the target: {condition_text(rule.target)}"
-        return f"the baseline has no {metric}"
-    if len(confirm):
-        return f"no two confirm runs of a round are of it and the baseline ({_states(confirm)})"
-    has_stage = tables.sweep.rigor.confirm > 0
-    return "no confirm run was made" if has_stage else "the sweep has no confirm stage"
-
-
-def _states(rows: pd.DataFrame) -> str:
-    """Return ``2 infeasible, 1 failed``."""
-    return ", ".join(f"{num} {state}" for state, num in rows["state"].value_counts().items())

@@ -145,12 +145,12 @@ def _spread_over_seeds(configs: pd.DataFrame, tables: RunTables, metric: str) ->
     """
     rows, column = tables.grouped, f"metrics.{metric}"
     rows = rows[[*params_of(rows), "trial_id", "stage", "state", "seed", column]]
-    of_stage = rows["stage"].isin([Stage.TRAIN, Stage.CONFIRM])
-    rows = rows[of_stage & (rows["state"] == TrialState.COMPLETED) & rows[column].notna()]
+    is_trained = (rows["stage"] != Stage.PROBE) & (rows["state"] == TrialState.COMPLETED)
+    rows = rows[is_trained & rows[column].notna()]
     keys = tables.combinations(rows)
     if keys is None:
         repeated = configs.loc[configs["num_all_runs"] > 1, "trial_ids"].explode()
-        rows = rows[rows["trial_id"].isin(repeated) | (rows["stage"] == Stage.CONFIRM)]
+        rows = rows[rows["trial_id"].isin(repeated) | (rows["stage"] != Stage.TRAIN)]
         keys = config_ids(rows[params_of(rows)])
     of_seed = rows.groupby([keys, rows["stage"], rows["seed"]], sort=False)[column].mean()
     cells = of_seed.groupby(level=[0, 1], sort=False).agg(["var", "count"])

@@ -27,7 +27,7 @@ def is_decided(tables: RunTables, config: Mapping[str, Any]) -> bool:
     For the baseline: if they do so for each of its contenders.
     """
     is_baseline = same_config(config, tables.sweep.baseline)
-    others = tables.confirmed_configs if is_baseline else [config]
+    others = tables.compared if is_baseline else [config]
     return all(speed_up(tables, other).is_decided for other in others)
 
 
@@ -41,7 +41,7 @@ def _faster_finalist(
     """
     faster = [
         (config, over)
-        for config in tables.confirmed_configs
+        for config in tables.compared
         if not same_config(selected, config)
         and (over := pair_up(tables, config, selected)).is_shown
     ]

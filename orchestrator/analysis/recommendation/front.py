@@ -41,21 +41,19 @@ def runs_text(row: Mapping[Any, Any], learned: str) -> str:
     In a factored search: ``4 probes, 1 curve``.
 
     Args:
-        row: From :func:`with_confirmed`, or without ``measured_in``.
+        row: From :func:`with_finals`, or without ``measured_in``.
         learned: ``accuracy``, or what else was learned.
     """
     timed, trained = row["num_runs"], row["num_all_runs"]
-    is_confirmed = row.get(MEASURED_IN) == Stage.CONFIRM
-    if "curve_ids" in row and not is_confirmed:
+    is_final = row.get(MEASURED_IN) == Stage.CONFIRM
+    if "curve_ids" in row and not is_final:
         return f"{counted(timed, 'probe')}, {counted(trained, 'curve')}"
-    alike = timed == trained or (is_confirmed and not trained)
+    alike = timed == trained or (is_final and not trained)
     text = f"{timed}" if alike else f"{timed} ({learned} {trained})"
-    return f"{text} to confirm" if is_confirmed else text
+    return f"{text} to confirm" if is_final else text
 
 
-def with_confirmed(
-    configs: pd.DataFrame, confirmed: pd.DataFrame, speed_column: str
-) -> pd.DataFrame:
+def with_finals(configs: pd.DataFrame, finals: pd.DataFrame, speed_column: str) -> pd.DataFrame:
     """Return the configs with the figures of their confirm runs, which selected nothing.
 
     The searching runs give the figures that the confirm runs lack. The baseline and the
@@ -63,16 +61,16 @@ def with_confirmed(
 
     Args:
         configs: With ``verdict``, ``on_front``, ``is_baseline`` and ``is_recommended``.
-        confirmed: Configs of the confirm stage, one row each, with the same marks.
+        finals: Configs of the confirm stage, one row each, with the same marks.
         speed_column: The figure that ``measured_in`` is of.
     """
     shown = configs.assign(**{MEASURED_IN: str(Stage.TRAIN)})
-    if confirmed.empty:
+    if finals.empty:
         return shown
     keys = [*params_of(configs), GROUP]
-    numbers = confirmed[keys].assign(confirm=confirmed.index)
-    place = configs[keys].merge(numbers, how="left", on=keys)["confirm"].to_numpy()
-    new = confirmed.reindex(place).set_axis(shown.index).reindex(columns=shown.columns)
+    numbers = finals[keys].assign(place=finals.index)
+    place = configs[keys].merge(numbers, how="left", on=keys)["place"].to_numpy()
+    new = finals.reindex(place).set_axis(shown.index).reindex(columns=shown.columns)
     for figure in (c for c in metrics_of(configs) if not c.endswith(_ENDS)):
         known = new[figure].notna()
         for column in (figure, *(f"{figure}{end}" for end in _ENDS)):
@@ -83,7 +81,7 @@ def with_confirmed(
         shown[column] = shown[column].mask(timed, new[column]).astype(shown[column].dtype)
     shown[COMPOSED] &= ~(timed & (new["num_all_runs"] > 0))
     shown.loc[timed, MEASURED_IN] = str(Stage.CONFIRM)
-    alone = confirmed[confirmed["is_baseline"] | confirmed["is_recommended"]]
+    alone = finals[finals["is_baseline"] | finals["is_recommended"]]
     alone = alone[~alone.index.isin(place)]
     if alone.empty:
         return shown
@@ -164,7 +162,7 @@ def speeds_table(tables: RunTables) -> pd.DataFrame:
     It is the speed of the report's table: of confirm runs, else of the searching runs or composed.
     """
     speed = tables.rule.speed_column
-    configs = pd.concat([_measured(tables), tables.confirmed], ignore_index=True)
+    configs = pd.concat([_measured(tables), tables.finals], ignore_index=True)
     trials = tables.grouped[tables.grouped["state"] == TrialState.COMPLETED]
     columns = ["trial_id", "metric", "value"]
     if configs.empty or speed not in configs:
@@ -178,8 +176,8 @@ def speeds_table(tables: RunTables) -> pd.DataFrame:
 def _measured(tables: RunTables) -> pd.DataFrame:
     """Return the configs with one figure each; ``trial_ids`` are of the runs of all stages."""
     ranked = tables.ranked
-    confirmed = tables.confirmed.assign(is_baseline=False, is_recommended=False)
-    shown = with_confirmed(ranked, confirmed, tables.rule.speed_column)
+    finals = tables.finals.assign(is_baseline=False, is_recommended=False)
+    shown = with_finals(ranked, finals, tables.rule.speed_column)
     both = zip(ranked["trial_ids"], shown["trial_ids"], strict=True)
     ids = [tuple(dict.fromkeys((*searching, *own))) for searching, own in both]
     return shown.assign(trial_ids=pd.Series(ids, index=shown.index, dtype="object"))

@@ -1,20 +1,24 @@
-"""A config's speed over the baseline's, from paired confirm runs."""
+"""A config's speed over the baseline's, from paired confirm runs, or why it is not known."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from orchestrator.analysis.columns import rows_of, varying_params_of
+from orchestrator.analysis.columns import rows_of, text_of, varying_params_of
 from orchestrator.analysis.comparable import GROUP
+from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.statistics.pooling import disturbed
 from orchestrator.analysis.statistics.rounds import EARLY, level_of_looks, ratio_in_rounds
 from orchestrator.analysis.tables.run_tables import RunTables
+from orchestrator.analysis.wording import MOST_FACTOR, condition_text, states_text
 from orchestrator.formats import counted
+from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.search.stages.judge import InterimAnalyses
 from orchestrator.space.configs import same_config
+from orchestrator.texts import first_line
 from orchestrator.trial import TrialState
 
 MIN_CLEAN_PAIRS: Final = 2
@@ -108,7 +112,7 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     disturbed run is left out where :data:`MIN_CLEAN_PAIRS` are clean. The interval rests on the
     runs of all configs of the rounds (:mod:`orchestrator.analysis.statistics.rounds`).
     """
-    rows, rule = tables.confirm_rows, tables.rule
+    rows, rule = tables.final_rows, tables.rule
     done = rows[rows["state"] == TrialState.COMPLETED]
     if done.empty:  # spares the driver a tenth of a second while it searches
         return Speedup()
@@ -136,7 +140,7 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     logs = rule.speed.sign * np.log(figures.where(figures > 0).to_numpy(dtype=np.float64))
     columns: list[Any] = figures.columns.tolist()
     first, second = (columns.index(number) for number in pair)
-    interval = ratio_in_rounds(logs, first, second, confirm_level(tables, num_used))
+    interval = ratio_in_rounds(logs, first, second, level_of_pairs(tables, num_used))
     return Speedup(
         ratio=interval.centre,
         low=interval.low if num_used > 1 else None,
@@ -148,13 +152,13 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
     )
 
 
-def confirm_level(tables: RunTables, num_pairs: int) -> float:
+def level_of_pairs(tables: RunTables, num_pairs: int) -> float:
     """Return how often the interval of a paired ratio over so many pairs may be wrong.
 
     It is the level of the next interim analysis (:mod:`orchestrator.search.stages.judge`): a stage
     that was broken off has its analysis there instead of later.
     """
-    rigor, num_configs = tables.sweep.rigor, len(tables.confirmed_configs) or 1
+    rigor, num_configs = tables.sweep.rigor, len(tables.compared) or 1
     looks = InterimAnalyses(first=max(rigor.confirm, 1), last=rigor.max_confirm).at
     is_last = len(looks) == 1 or num_pairs > looks[-2]
     return level_of_looks(looks, num_configs) * (1 if is_last else EARLY)
@@ -165,3 +169,50 @@ def speed_up(tables: RunTables, config: Mapping[str, Any]) -> Speedup:
     if same_config(config, tables.sweep.baseline):
         return Speedup(ratio=1.0, is_same=True)
     return pair_up(tables, config, tables.sweep.baseline)
+
+
+def why_not_known(speedup: Speedup, tables: RunTables) -> tuple[str, ...]:
+    """Return the reasons why a speed-up does not lead, the gravest first; none where it does."""
+    if speedup.leads or speedup.is_same:
+        return ()
+    if speedup.num_pairs:
+        return tuple(_why_open(speedup, tables.rule))
+    return (_why_no_ratio(speedup, tables),)
+
+
+def _why_open(speedup: Speedup, rule: Rule) -> Iterator[str]:
+    """Yield what keeps a ratio over confirm runs from leading."""
+    pairs, low, high = speedup.pairs_text, speedup.low, speedup.high
+    if speedup.num_disturbed:
+        yield f"other load disturbed {speedup.num_disturbed} of {pairs}"
+    if low is None or high is None:
+        yield "one pair of confirm runs is too few for an interval"
+    elif not is_narrow(low, high):
+        yield (f"its {pairs} allow for ratios that differ by more than a factor of {MOST_FACTOR:g}")
+    elif low <= 1 <= high:
+        yield (
+            f"{pairs} do not tell it from the baseline "
+            f"({low:.2f} to {high:.2f} times as {rule.fast[0]})"
+        )
+
+
+def _why_no_ratio(speedup: Speedup, tables: RunTables) -> str:
+    rule, metric = tables.rule, tables.rule.speed.metric
+    is_of_target = metric in OF_THE_TARGET
+    if speedup.num_open:
+        lacks = "did not reach the target" if is_of_target else f"has no {metric} above 0"
+        return f"in {counted(speedup.num_open, 'round')} of confirm runs it or the baseline {lacks}"
+    rows = tables.grouped[rows_of(tables.grouped, tables.sweep.baseline)]
+    if rows.empty:
+        return "the baseline was not run"
+    if rows[rule.speed_column].isna().all():
+        state, reason = rows.iloc[-1][["state", "reason"]].map(text_of)
+        if state != TrialState.COMPLETED:
+            return f"the baseline is {state}{f': {first_line(reason)}' if reason else ''}"
+        if rule.target is not None and is_of_target:
+            return f"the baseline did not reach the target: {condition_text(rule.target)}"
+        return f"the baseline has no {metric}"
+    if len(rows := tables.final_rows):
+        return f"no two confirm runs of a round are of it and the baseline ({states_text(rows)})"
+    has_stage = tables.sweep.rigor.confirm > 0
+    return "no confirm run was made" if has_stage else "the sweep has no confirm stage"

@@ -18,9 +18,9 @@ from orchestrator.formats import duration
 from orchestrator.trial import Stage
 
 _MARKS: Final = {
-    Status.CONFIRMED: ("✔", "good"),
+    Status.SHOWN: ("✔", "good"),
     Status.TIE: ("=", "even"),
-    Status.NOT_CONFIRMED: ("?", "open"),
+    Status.OPEN: ("?", "open"),
     Status.NOTHING: ("\N{EN DASH}", "none"),
     Health.PASS: ("✔", "good"),
     Health.WARNING: ("!", "bad"),
@@ -43,7 +43,7 @@ def first_screen(view: View) -> dict[str, Any]:
     found, sweep = view.findings, view.sweep
     symbol, style = _MARKS[found.status]
     speedup = found.speedup
-    is_confirmed = found.status is Status.CONFIRMED and speedup is not None and speedup.num_pairs
+    is_shown = found.status is Status.SHOWN and speedup is not None and speedup.num_pairs
     config = found.config or {}
     changed = [change.knob for change in found.changes]
     return {
@@ -51,7 +51,7 @@ def first_screen(view: View) -> dict[str, Any]:
         "sentence": as_sentence(found.sentence, sweep.knobs),
         "symbol": symbol,
         "style": style,
-        "basis": f"{speedup.pairs_text}, which did not select" if speedup and is_confirmed else "",
+        "basis": f"{speedup.pairs_text}, which did not select" if speedup and is_shown else "",
         "numbers": numbers_of(found) if config else [],
         "before_and_after": tuple(before_and_after(view)),
         "figures": figures_of(found),
@@ -71,7 +71,7 @@ def first_screen(view: View) -> dict[str, Any]:
 
 def before_and_after(view: View) -> Iterator[str]:
     """Yield the baseline's speed and seconds an epoch, and those of the recommended config."""
-    configs = view.shown if view.findings.measured_in is Stage.CONFIRM else view.configs
+    configs = view.configs if view.findings.measured_in is Stage.TRAIN else view.shown
     rows = [configs[configs[f"is_{which}"]].head(1) for which in ("baseline", "recommended")]
     for metric, per in ((view.rule.speed.metric, ""), ("epoch_s", " an epoch")):
         if all(measured(row, [metric]) for row in rows):

@@ -14,7 +14,7 @@ import pandas as pd
 from orchestrator.analysis.columns import configs_of, rows_of
 from orchestrator.analysis.comparable import GROUP
 from orchestrator.analysis.findings.findings import Findings, findings
-from orchestrator.analysis.recommendation.front import with_confirmed
+from orchestrator.analysis.recommendation.front import with_finals
 from orchestrator.analysis.rule import Rule, column_of
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import format_config
@@ -94,16 +94,16 @@ class View:
         return self._labelled(drawn)
 
     @cached_property
-    def confirmed(self) -> pd.DataFrame:
+    def finals(self) -> pd.DataFrame:
         """Configs of stage ``confirm`` of the main group, without front or verdict."""
-        confirmed = self.tables.confirmed
-        main = confirmed[confirmed[GROUP] == self.tables.main_group]
+        finals = self.tables.finals
+        main = finals[finals[GROUP] == self.tables.main_group]
         return self._labelled(self._marked(main))
 
     @cached_property
     def shown(self) -> pd.DataFrame:
         """The drawn configs, each with the figure of its confirm runs if it has any."""
-        return with_confirmed(self.configs, self.confirmed, self.rule.speed_column)
+        return with_finals(self.configs, self.finals, self.rule.speed_column)
 
     @property
     def beside_speed(self) -> tuple[Objective, ...]:

@@ -70,7 +70,7 @@ def by_config(
     rows = _without_partial(rows[last_of_curves(rows)], ids)
     groups = rows.groupby(ids, sort=False)
     beside = pd.Series(True, index=rows.index)
-    if stage is Stage.CONFIRM:  # the test run shares no round
+    if stage.is_final:  # the test run shares no round
         beside = pooling.shared_a_round(of_stage)[rows.index]
     timed = rows[pooling.preferred(beside, [ids])]
     clean = timed[pooling.counting(timed, [ids])]

@@ -247,14 +247,14 @@ def load_text(rows: pd.DataFrame) -> tuple[int, int, str]:
     return num_dirty, watched, text if watched else "no run was watched for other load"
 
 
-def shared_a_round(confirm: pd.DataFrame) -> pd.Series[bool]:
+def shared_a_round(finals: pd.DataFrame) -> pd.Series[bool]:
     """Return True for rows of the confirm stage that share their round with another config.
 
     The run that evaluates the test split, and the run that trains the far end of the front, have
     their own repeat: they are compared with nothing.
     """
-    configs = confirm.groupby(varying_params_of(confirm), dropna=False, sort=False).ngroup()
-    of_round = configs.groupby(confirm["repeat"])
+    configs = finals.groupby(varying_params_of(finals), dropna=False, sort=False).ngroup()
+    of_round = configs.groupby(finals["repeat"])
     return of_round.transform("min") < of_round.transform("max")
 
 

@@ -15,6 +15,7 @@ from orchestrator.analysis.columns import (
     configs_of,
     numbers_of,
     params_of,
+    rows_of,
     varying_params_of,
 )
 from orchestrator.analysis.comparable import GROUP, main_group, with_groups
@@ -33,7 +34,7 @@ from orchestrator.space.configs import same_config
 from orchestrator.space.knob import Role
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.storage.tables import CURVE_COLUMNS, STEP_DTYPES, roles_of
-from orchestrator.trial import DISTURBED, Stage, TrialState
+from orchestrator.trial import DISTURBED, SEARCHING, Stage, TrialState
 
 SPEED: Final = "samples_per_s"
 _TRAIN_S: Final = "metrics.train_s"
@@ -111,10 +112,10 @@ class RunTables:
     @cached_property
     def searched(self) -> pd.DataFrame:
         """The rows of :attr:`grouped` that may select: all but the confirm stage's."""
-        return self.grouped[self.grouped["stage"] != Stage.CONFIRM]
+        return self.grouped[self.grouped["stage"].isin(SEARCHING)]
 
     @cached_property
-    def confirm_rows(self) -> pd.DataFrame:
+    def final_rows(self) -> pd.DataFrame:
         """The rows of :attr:`grouped` of the confirm stage, which support a claim."""
         return self.grouped[self.grouped["stage"] == Stage.CONFIRM]
 
@@ -128,16 +129,16 @@ class RunTables:
         return self._searched(self.grouped, TrialState.COMPLETED)
 
     @cached_property
-    def confirmed(self) -> pd.DataFrame:
+    def finals(self) -> pd.DataFrame:
         """The completed configs of the confirm stage, one row a config and group."""
         speed = self.rule.speed.metric
-        confirmed = by_config(self.grouped, stage=Stage.CONFIRM, speed=speed)
-        return confirmed.assign(**{COMPOSED: False})
+        finals = by_config(self.grouped, stage=Stage.CONFIRM, speed=speed)
+        return finals.assign(**{COMPOSED: False})
 
     @cached_property
-    def confirmed_configs(self) -> list[Config]:
+    def compared(self) -> list[Config]:
         """The configs that the rounds of the confirm stage compare, the baseline left out."""
-        rows = self.confirm_rows[pooling.shared_a_round(self.confirm_rows)]
+        rows = self.final_rows[pooling.shared_a_round(self.final_rows)]
         configs = configs_of(rows.drop_duplicates(varying_params_of(rows)), self.sweep)
         return [each for each in configs if not same_config(each, self.sweep.baseline)]
 
@@ -172,9 +173,19 @@ class RunTables:
     @cached_property
     def _completed(self) -> pd.DataFrame:
         """The :attr:`configs` from the searching runs alone."""
-        if self.confirm_rows.empty:
+        if self.final_rows.empty:
             return self.configs
         return self._searched(self.searched, TrialState.COMPLETED)
+
+    def measured_in(self, config: Mapping[str, Any], group: str) -> tuple[Stage, str]:
+        """Return the stage and group of a config's figures: of its confirm runs, if it has any.
+
+        Confirm runs that are comparable with ``group``, of its searching runs, come before others.
+        """
+        groups = self.finals.loc[rows_of(self.finals, config), GROUP].tolist()
+        if not groups:
+            return Stage.TRAIN, group
+        return Stage.CONFIRM, group if group in groups else str(groups[0])
 
     def searched_configs(self, state: TrialState = TrialState.COMPLETED) -> pd.DataFrame:
         """Return the main group's configs in a state, from the searching runs alone."""

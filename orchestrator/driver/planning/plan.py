@@ -29,7 +29,7 @@ from orchestrator.storage.runs import DEFAULT_RUNS
 from orchestrator.storage.sweep_record import SweepRecord, read_sweep
 from orchestrator.sweep.definition import Sweep
 from orchestrator.sweep.problem import search_problem
-from orchestrator.trial import Stage, TrialState
+from orchestrator.trial import TrialState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,9 +73,9 @@ class Plan:
     stated_s: float | None = None
 
     @property
-    def confirm(self) -> tuple[PlannedStage, ...]:
+    def finals(self) -> tuple[PlannedStage, ...]:
         """Return the confirm stage."""
-        return tuple(stage for stage in self.around if stage.stage is Stage.CONFIRM)
+        return tuple(stage for stage in self.around if stage.stage.is_final)
 
     @property
     def trial_s(self) -> float | None:
@@ -273,5 +273,5 @@ def num_rows(plan: Plan) -> int | None:
     if not plan.is_staged:  # a config that cannot run has a row as well
         configs = plan.max_configs
         searched = [None if configs is None else configs * plan.sweep.rigor.repeats]
-    rows = [*searched, *(stage.least for stage in plan.confirm)]
+    rows = [*searched, *(stage.least for stage in plan.finals)]
     return None if None in rows else sum(number or 0 for number in rows)

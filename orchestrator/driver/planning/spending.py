@@ -89,7 +89,7 @@ class Spending(Gate):
         """Return the row of a trial without room in the budgets; None if it may start."""
         by = self._exhausted_by()
         reason = f"{by} had ended"
-        if trial.stage is not Stage.CONFIRM:
+        if not trial.stage.is_final:
             # A trial that ran at the cut continues to its end, also after an interruption.
             is_cut = "search" in self._cuts and trial.id not in self._begun
             by = self._cuts["search"].by if is_cut else self._too_much(trial)
@@ -231,7 +231,7 @@ class Spending(Gate):
         None if no search would be left, and while no duration is known.
         """
         baseline, typical_s = self._of_config(self._baseline), self._trial_s(self._whole)
-        stages, rigor = self._plan.confirm, self._plan.sweep.rigor
+        stages, rigor = self._plan.finals, self._plan.sweep.rigor
         if baseline is None or typical_s is None or not stages:
             return None
         share = self._plan.share_of(stages[0], stages[0].share_of_trial)
@@ -280,13 +280,13 @@ def require_room(plan: Plan, budgets: Budgets) -> None:
     if not plan.is_staged:
         num, words = min(LEAST_CONFIGS, sum(stage.least for stage in searched)), "two configs"
         searched = [PlannedStage(name="", least=num, most=num, isolated=True)]
-    needed = least(plan, [*searched, *plan.confirm])
+    needed = least(plan, [*searched, *plan.finals])
     if needed.amount is None or not (by := budgets.exceeded_by(needed.amount)):
         return
-    confirmed = " and the confirm stage up to its first analysis" if plan.confirm else ""
+    confirmed = " and the confirm stage up to its first analysis" if plan.finals else ""
     raise SweepError(
         f"{by} is below the least of this plan: {needed.amount} for {words}{confirmed}, "
         f"{needed.trials} trials",
-        f"allowed: more than that{' or --set rigor.confirm=0' if plan.confirm else ''}; --plan "
+        f"allowed: more than that{' or --set rigor.confirm=0' if plan.finals else ''}; --plan "
         "shows the plan",
     )

@@ -130,7 +130,7 @@ def plan_lines(plan: Plan, data: str = "", budgets: Budgets | None = None) -> li
         **_search(plan),
         "stopping": _stopping(plan),
         **_stages(plan, plan.around),
-        **({} if plan.confirm else {"confirm": [_NO_CLAIM]}),
+        **({} if plan.finals else {"confirm": [_NO_CLAIM]}),
         "cores": _cores(plan),
         "time": [_time(plan)],
         "budget": _budget(plan, budgets or Budgets()),

@@ -33,8 +33,9 @@ TRAINED: Final = (TrialState.COMPLETED, TrialState.STOPPED)
 
 def phase_of_trial(trial: Trial, sweep: SweepRecord) -> str:
     """Return the purpose of a trial."""
-    if trial.stage is Stage.CONFIRM:
-        return "test run of the recommended config" if trial.evaluate_test else "confirm stage"
+    if trial.stage.is_final:
+        of_test = "test run of the recommended config"
+        return of_test if trial.evaluate_test else f"{trial.stage} stage"
     is_factored = sweep.search.startswith("Factored")
     if trial.stage is Stage.PROBE:
         return "probes of speed" if is_factored else "interference check"

@@ -123,7 +123,8 @@ def _ratio_cell(row: tables.Row) -> tables.Cell:
 
 
 def _sign_of_speed(row: tables.Row) -> str:
-    sign = "" if row.get(fronts.MEASURED_IN) == Stage.CONFIRM else fronts.sign_of(row)
+    is_searched = row.get(fronts.MEASURED_IN, Stage.TRAIN) == Stage.TRAIN
+    sign = fronts.sign_of(row) if is_searched else ""
     return sign + fronts.load_sign_of(row)
 
 
@@ -199,7 +200,7 @@ def _study(view: View, source: str, entries: list[Published], number: int) -> ta
 def _our_config(view: View, knobs: Mapping[str, Any], metric: str) -> tables.Row | None:
     """Return the one of our configs with these knob values that is nearest to the baseline."""
     is_of_test = metric.startswith(("test_", "all_"))  # all nodes: also the test split's
-    configs, column = view.confirmed if is_of_test else view.configs, f"metrics.{metric}"
+    configs, column = view.finals if is_of_test else view.configs, f"metrics.{metric}"
     if column not in configs or any(f"params.{name}" not in configs for name in knobs):
         return None
     baseline = {name: format_value(value) for name, value in view.sweep.baseline.items()}

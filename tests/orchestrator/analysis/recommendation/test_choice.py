@@ -5,7 +5,7 @@ from scipy import stats
 from orchestrator.analysis.recommendation.choice import Choice, choose, is_decided
 from orchestrator.analysis.recommendation.speedup import (
     Speedup,
-    confirm_level,
+    level_of_pairs,
     pair_up,
 )
 from tests.orchestrator.analysis.made_runs import Config, MadeRun, config, confirm, run_by_workers
@@ -96,12 +96,12 @@ def test_confirming_ends_once_it_is_known(ours: list[float], is_enough: bool) ->
 def test_a_training_outside_the_rounds_is_no_finalist() -> None:
     run = run_by_workers((0, 400.0), (3, 401.0))
     confirm(run, {0: [400.0, 401.0, 399.0], 3: [300.0, 301.0, 299.0]})
-    level = confirm_level(run.tables, 3)
+    level = level_of_pairs(run.tables, 3)
     run.add_runs(config(), [400.0], first=3, stage="confirm")  # evaluates the test split
     run.add_runs(config(num_workers=6), [380.0], first=4, stage="confirm")  # the front's far end
-    assert run.tables.confirmed_configs == [config(num_workers=3)]
+    assert run.tables.compared == [config(num_workers=3)]
     assert is_decided(run.tables, config())
-    assert confirm_level(run.tables, 3) == level
+    assert level_of_pairs(run.tables, 3) == level
 
 
 # -- speed-ups
@@ -180,10 +180,10 @@ def test_contaminated_rounds_count_where_too_few_are_clean() -> None:
 
 def test_the_level_is_shared_out_over_interim_analyses_and_finalists() -> None:
     run = confirm(MadeRun(), {3: [500.0, 496.0, 505.0], 0: [400.0, 404.0, 398.0]})
-    fixed = confirm_level(run.tables, 3)
+    fixed = level_of_pairs(run.tables, 3)
     run.sweep["max_confirm"] = 9
-    extended = confirm_level(run.tables, 3)
+    extended = level_of_pairs(run.tables, 3)
     assert fixed == pytest.approx(0.05)
-    assert confirm_level(run.tables, 4) == extended < confirm_level(run.tables, 6) < fixed
+    assert level_of_pairs(run.tables, 4) == extended < level_of_pairs(run.tables, 6) < fixed
     run.add_runs(config(num_workers=6), [500.0, 496.0, 505.0], stage="confirm")
-    assert confirm_level(run.tables, 3) < extended
+    assert level_of_pairs(run.tables, 3) < extended

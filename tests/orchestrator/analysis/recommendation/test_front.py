@@ -7,7 +7,7 @@ from orchestrator.analysis.recommendation.front import (
     main_front,
     runs_text,
     sign_of,
-    with_confirmed,
+    with_finals,
 )
 from orchestrator.analysis.report.view import View
 from tests.orchestrator.analysis.made_runs import ACCURACY, SPEED, MadeRun, config
@@ -51,7 +51,7 @@ def test_the_front_has_the_figures_of_confirm_runs() -> None:
 def test_a_confirmed_config_has_the_figures_of_its_confirm_runs(view: View) -> None:
     for mark in ("is_baseline", "is_recommended"):
         (shown,) = view.shown[view.shown[mark]].to_dict("records")
-        (confirmed,) = view.confirmed[view.confirmed[mark]].to_dict("records")
+        (confirmed,) = view.finals[view.finals[mark]].to_dict("records")
         (searching,) = view.configs[view.configs[mark]].to_dict("records")
         for column in (SPEED, f"{SPEED}_low", ACCURACY, "num_runs", "trial_ids"):
             assert shown[column] == confirmed[column]
@@ -65,7 +65,7 @@ def test_a_confirmed_config_has_the_figures_of_its_confirm_runs(view: View) -> N
 
 def test_a_baseline_that_only_confirm_runs_trained_has_a_row(view: View) -> None:
     without = view.configs[~view.configs["is_baseline"]]
-    shown = with_confirmed(without, view.confirmed, SPEED)
+    shown = with_finals(without, view.finals, SPEED)
     assert len(shown) == len(view.configs)
     (row,) = shown[shown["is_baseline"]].to_dict("records")
     assert (row["verdict"], row["on_front"], row[MEASURED_IN]) == ("", False, "confirm")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from orchestrator.driver.trials import CONFIRM_SEEDS
+from orchestrator.driver.trials import FINAL_SEEDS
 from tests.orchestrator.driver.speed_sweeps import trials_of
 from tests.orchestrator.helpers.in_process import run_main
 from tests.orchestrator.helpers.journalled import lines_of
@@ -89,8 +89,8 @@ def test_weak_curves_are_paused_and_the_best_is_trained_twice(trials: pd.DataFra
 
 def test_the_confirm_stage_is_short_with_seeds_of_its_own(trials: pd.DataFrame) -> None:
     confirm = trials[trials["stage"] == "confirm"]
-    assert (confirm["seed"] >= 7 + CONFIRM_SEEDS).all()
-    assert (trials.loc[trials["stage"] != "confirm", "seed"] < 7 + CONFIRM_SEEDS).all()
+    assert (confirm["seed"] >= 7 + FINAL_SEEDS).all()
+    assert (trials.loc[trials["stage"] != "confirm", "seed"] < 7 + FINAL_SEEDS).all()
     compared = confirm[confirm["repeat"] < 2]
     assert {(1.0, 0.2), (3.0, 0.1)} <= set(
         zip(compared["params.wait_ms"], compared["params.lr"], strict=True)

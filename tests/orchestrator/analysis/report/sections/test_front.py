@@ -262,8 +262,8 @@ def test_configs_that_differ_in_more_than_the_study_names_have_no_ratio() -> Non
 def test_a_published_test_figure_stands_beside_that_of_the_config_that_was_tested(
     metric: str, view: View
 ) -> None:
-    tested = view.confirmed["is_recommended"]
-    confirmed = view.confirmed.assign(**{f"metrics.{metric}": np.where(tested, 0.7912, np.nan)})
+    tested = view.finals["is_recommended"]
+    confirmed = view.finals.assign(**{f"metrics.{metric}": np.where(tested, 0.7912, np.nan)})
     row = row_of(view, {"num_workers": 3}, metric, confirmed=confirmed)
     assert (row[OURS], row[OUR_CONFIG]) == ("79.12 %", "lr=0.01 batch_size=4000 num_workers=3")
     row = row_of(view, {"num_workers": 6}, metric, confirmed=confirmed)
