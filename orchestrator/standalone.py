@@ -31,7 +31,7 @@ from orchestrator.system.streams import outlast_readers
 from orchestrator.texts import bounded_lines
 from orchestrator.trainable import Trainable
 from orchestrator.trial import (
-    DISTURBED,
+    LOAD,
     Budget,
     Isolation,
     Stage,
@@ -251,7 +251,7 @@ def _write_json(path: Path, result: TrialResult) -> None:
         "state": result.state,
         "reason": result.reason,
         "metrics": {**times, **result.metrics},
-        DISTURBED: result.disturbed,
+        LOAD: result.disturbed,
     }
     path.write_text(f"{json.dumps(about)}\n", encoding="utf-8")
 

@@ -12,7 +12,7 @@ from msgspec import Meta
 from orchestrator.field_types import is_int, shown
 from orchestrator.texts import bounded, bounded_name
 
-DISTURBED: Final = "contaminated"
+LOAD: Final = "contaminated"
 """Tag of a result, and column of a table of configs: other load disturbed what was measured."""
 
 
@@ -138,6 +138,10 @@ class Proposal:
     evaluate_test: bool = False
     isolated: bool = False
     interleaved: bool = False
+
+    def shares_cores(self, other: "Proposal") -> bool:
+        """Return True if both share their cores in time slices: they are of one round."""
+        return self.interleaved and other.interleaved and self.repeat == other.repeat
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,7 +273,7 @@ class TrialResult:
     @property
     def disturbed(self) -> str:
         """Other load while it ran, a slow start included, in words; empty where none was found."""
-        found, slow_start = (self.tags.get(name, "") for name in (DISTURBED, "slow_start"))
+        found, slow_start = (self.tags.get(name, "") for name in (LOAD, "slow_start"))
         found = "" if found == "false" else found
         return found if slow_start in found else "; ".join(filter(None, [found, slow_start]))
 

@@ -51,6 +51,11 @@ def co_location_of(trials: pd.DataFrame) -> pd.Series[str]:
     return texts_of(trials, "isolation").map(_CO_LOCATIONS).fillna("")
 
 
+def speed_stages(trials: pd.DataFrame) -> pd.Series[str]:
+    """Return the stage that each row's speed counts for: ``train`` for a co-located probe."""
+    return trials["stage"].mask(probed_co_located(trials), str(Stage.TRAIN))
+
+
 def probed_co_located(trials: pd.DataFrame) -> pd.Series[bool]:
     """Return True for co-located probes: only the interference check has them."""
     return (trials["stage"] == Stage.PROBE) & (co_location_of(trials) == CO_LOCATED)

@@ -20,15 +20,7 @@ from orchestrator.space.knob import Role
 from orchestrator.storage.history import TrialHistory
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
-from orchestrator.trial import (
-    DISTURBED,
-    Isolation,
-    Report,
-    Trial,
-    TrialResult,
-    TrialState,
-    trial_id,
-)
+from orchestrator.trial import LOAD, Isolation, Report, Trial, TrialResult, TrialState, trial_id
 
 CEILINGS_FROM_S = 1.0
 """Least training time of a trial whose ceilings are measured, s; for a shorter one that would take
@@ -217,7 +209,7 @@ class TrialFactory:
         result = self.derived.completed(trial, result)
         result = self.found_infeasible({trial.id: result}).get(trial.id, result)
         idle = idle_knobs(built(self.sweep.trainable.config, trial.config))
-        tags = {DISTURBED: result.disturbed, "idle": ", ".join(idle)}
+        tags = {LOAD: result.disturbed, "idle": ", ".join(idle)}
         made = {name: text for name, text in tags.items() if text}
         result = replace(result, tags={**result.tags, **made})
         if result.state is TrialState.COMPLETED and (reason := self._no_figure(trial, result)):

@@ -24,7 +24,7 @@ from orchestrator.judge.sequential import (
 from orchestrator.judge.sides import Side, sides_of
 from orchestrator.metrics import Goal, is_accuracy, usual_goal
 from orchestrator.sweep.loading import load_sweep
-from orchestrator.trial import DISTURBED
+from orchestrator.trial import LOAD
 
 _WALL: Final = "wall_s"
 _MOST_DISTURBED: Final = 3
@@ -103,7 +103,7 @@ def _pairs(
         seed = seeds.randrange(2**31)
         order = (0, 1) if len(pairs) % 2 == 0 else (1, 0)
         results = {side: sides[side].run(seed, scratch) for side in order}
-        load = [text for result in results.values() if (text := result[DISTURBED])]
+        load = [text for result in results.values() if (text := result[LOAD])]
         if load and disturbed < _MOST_DISTURBED:
             disturbed += 1
             sys.stderr.write(f"a pair is run again, since other load disturbed it: {load[0]}\n")

@@ -153,7 +153,7 @@ class ControlLoop:
             if isinstance(trial, Pause):
                 # A search that waits for trials of which none runs would wait for ever.
                 return trial if self._running else None
-            trials = [trial, *self._interleaved_with(trial)]
+            trials = [trial, *self._started_with(trial)]
             to_run = [each for each in trials if not self._ends_unrun(each)]
             if to_run:
                 launch = self._trials.launch(to_run, self._gate.launched(to_run))
@@ -220,17 +220,14 @@ class ControlLoop:
                 return trial
             self.record(events.Merged(trial=trial))
 
-    def _interleaved_with(self, trial: Trial) -> list[Trial]:
-        """Return the trials that the search wants interleaved with ``trial``, all of one round.
+    def _started_with(self, trial: Trial) -> list[Trial]:
+        """Return the trials that the search wants to share its cores, all of one round.
 
         A search waits after a round, but rounds that a budget left unrun may be left over.
         """
         others: list[Trial] = []
-        while trial.interleaved:
-            following = self._next_trial()
-            if not isinstance(following, Trial):
-                break
-            if not following.interleaved or following.repeat != trial.repeat:
+        while trial.shares_cores(trial) and isinstance(following := self._next_trial(), Trial):
+            if not trial.shares_cores(following):
                 self._to_run.insert(0, following)
                 break
             others.append(following)
@@ -298,10 +295,7 @@ def _require_asked(search: Search, trial: Trial, journal: Path) -> None:
     Raises:
         RunDirectoryError: It asks for something else.
     """
-    proposal = search.ask()
-    names = ("stage", "repeat", "isolated", "interleaved", "budget")
-    same = isinstance(proposal, Proposal) and dict(proposal.config) == dict(trial.config)
-    if not same or any(getattr(proposal, name) != getattr(trial, name) for name in names):
+    if search.ask() != trial.proposal:
         raise RunDirectoryError(
             f"{journal}: the search no longer asks for what it asked for (trial {trial.id})",
             "its code or a library's version has changed; start a new run",

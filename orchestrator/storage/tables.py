@@ -31,10 +31,10 @@ from orchestrator.space.knob import Role
 from orchestrator.storage.files import RunFile, replace_file
 from orchestrator.storage.history import TRIAL_COLUMNS, SweepHistory, cell_text
 from orchestrator.storage.sweep_record import KnobRecord
-from orchestrator.trial import DISTURBED
+from orchestrator.trial import LOAD
 
 TAG_COLUMNS = (
-    "tags.bound", f"tags.{DISTURBED}", "tags.oversubscribed", "tags.interval", "tags.interval_over",
+    "tags.bound", f"tags.{LOAD}", "tags.oversubscribed", "tags.interval", "tags.interval_over",
 )  # fmt: skip
 CURVE_COLUMNS = ("trial_id", "step", "epoch", "samples", "elapsed_s")
 

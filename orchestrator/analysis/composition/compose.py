@@ -16,7 +16,7 @@ from orchestrator.analysis.statistics.starts import WALL, one_offs
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Objective, is_learned
 from orchestrator.space.knob import Role
-from orchestrator.trial import DISTURBED, Stage, TrialState
+from orchestrator.trial import LOAD, Stage, TrialState
 
 COMPOSED: Final = "composed"
 """Column that is True for a config that was not itself both trained and probed."""
@@ -84,7 +84,7 @@ def compose(
         num_lost=rows["num_lost"] + rows[parts.COMBINATION].map(lost).fillna(0).astype("int64"),
         **{COMPOSED: ~(rows[parts.CONFIG].isin(probed) & rows[parts.CONFIG].isin(trained))},
     )
-    rows = rows.astype({"num_runs": "int64", "num_all_runs": "int64", DISTURBED: "bool"})
+    rows = rows.astype({"num_runs": "int64", "num_all_runs": "int64", LOAD: "bool"})
     rows = rows.drop(columns=list(parts.KEYS)).reset_index(drop=True)
     first = [*params_of(rows), GROUP, *metrics_of(rows)]
     return rows[[*first, *(name for name in rows.columns if name not in first)]]

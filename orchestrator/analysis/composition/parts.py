@@ -20,7 +20,7 @@ from orchestrator.analysis.columns import (
     params_of,
     varying_params_of,
 )
-from orchestrator.analysis.comparable import probed_co_located
+from orchestrator.analysis.comparable import speed_stages
 from orchestrator.analysis.rule import GOODPUT, SPEED, TIME
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.curves import last_of_curves
@@ -102,9 +102,9 @@ def speeds_of(trials: pd.DataFrame, speed: str) -> pd.DataFrame:
     """
     others = [name for name in params_of(trials) if name != SETTING]
     runs = trials.drop(columns=others)
-    isolated = runs[~probed_co_located(runs)]
-    if (isolated["stage"] == Stage.PROBE).any():  # co-located ones are the interference check's
-        runs = isolated
+    stages = speed_stages(runs)
+    if (stages == Stage.PROBE).any():
+        runs = runs[runs["stage"] == stages]
     probed, trained = (
         by_config(runs, stage=stage, states=ENDED, speed=speed)
         for stage in (Stage.PROBE, Stage.TRAIN)

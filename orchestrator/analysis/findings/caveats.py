@@ -26,7 +26,7 @@ from orchestrator.analysis.wording import learned_word, short, shown
 from orchestrator.formats import counted
 from orchestrator.space.configs import format_value, same_config
 from orchestrator.space.knob import Role
-from orchestrator.trial import DISTURBED, Isolation, Stage, TrialState
+from orchestrator.trial import LOAD, Isolation, Stage, TrialState
 
 _CLASSES: Final = "metrics.val_classes_predicted"
 _MOST_CV: Final = 0.15
@@ -143,7 +143,7 @@ def caveats_of_choice(
         yield Finding(Caveat.ONE_RUN, text, Health.UNKNOWN)
     yield from _starts(choice, tables)
     yield from _without_effect(tables, choice.config)
-    if choice.row.get(DISTURBED):
+    if choice.row.get(LOAD):
         text = "all of its runs were contaminated by other load, and its speed is of them"
         yield Finding(Caveat.CONTAMINATED, text)
     timed = tables.grouped[tables.grouped["state"] == TrialState.COMPLETED]

@@ -23,7 +23,7 @@ from orchestrator.analysis.statistics.matched_pairs import (
 from orchestrator.analysis.tables.run_tables import MARKS
 from orchestrator.analysis.wording import MOST_FACTOR_OF_EFFECT, is_share
 from orchestrator.storage.history import cell_text
-from orchestrator.trial import DISTURBED
+from orchestrator.trial import LOAD
 
 MOST_POINTS: Final = 0.5
 """A wider interval of a difference of shares is not informative and is not shown."""
@@ -171,7 +171,7 @@ class Figures:
         sides = np.column_stack([starts, ends])
         if not len(sides):
             return None
-        is_dirty = self.marks[DISTURBED][sides].any(axis=1)
+        is_dirty = self.marks[LOAD][sides].any(axis=1)
         sides = sides if is_dirty.all() else sides[~is_dirty]
         of_all = self._marks(sides)
         if self.runs is not None:

@@ -22,7 +22,7 @@ from orchestrator.analysis.wording import is_share
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import is_learned
 from orchestrator.space.knob import Role
-from orchestrator.trial import DISTURBED, Stage, TrialState
+from orchestrator.trial import LOAD, Stage, TrialState
 
 _IDLE: Final = "tags.idle"
 
@@ -75,7 +75,7 @@ def figures_in(
     configs = configs.iloc[(configs[GROUP] != main).argsort(kind="stable")]
     if is_learned(metric):
         configs = configs[~configs.duplicated(params)]
-        configs = configs.assign(**{DISTURBED: False}, **{GROUP: ALL})
+        configs = configs.assign(**{LOAD: False}, **{GROUP: ALL})
     kind, found = kind_of(metric, configs[column].dropna()), []
     for group, rows in configs.groupby(GROUP, sort=False):
         levels = rows[column].to_numpy(dtype=np.float64)

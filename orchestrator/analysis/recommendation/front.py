@@ -17,20 +17,20 @@ from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import learned_word, telling_knobs
 from orchestrator.formats import counted
 from orchestrator.metric_table import Place, names_shown
-from orchestrator.trial import DISTURBED, Stage, TrialState
+from orchestrator.trial import LOAD, Stage, TrialState
 
 MEASURED_IN: Final = "measured_in"
 """Column of the stage that a config's speed is of."""
 
 _ENDS: Final = ("_low", "_high", "_within_low", "_within_high")
-_RUNS: Final = ("num_runs", "num_all_runs", "interval", "trial_ids", "timed_ids", DISTURBED)
+_RUNS: Final = ("num_runs", "num_all_runs", "interval", "trial_ids", "timed_ids", LOAD)
 SIGN: Final = "†"
 """Stands behind figures of configs that were not themselves both trained and probed."""
 SIGN_AMONG: Final = f"{SIGN} composed: a config among them was not itself trained and probed"
 LOAD_SIGN: Final = "‡"
 """Stands behind speeds of runs under other load, in every front."""
 _AGAINST_BEST: Final = (
-    "interval", COMPOSED, MEASURED_IN, "num_runs", "num_all_runs", DISTURBED, "verdict",
+    "interval", COMPOSED, MEASURED_IN, "num_runs", "num_all_runs", LOAD, "verdict",
     "ratio_to_best", GROUP, "trial_ids",
 )  # fmt: skip
 
@@ -127,12 +127,12 @@ def sign_notes(tables: RunTables, shown: pd.DataFrame, num_known: int) -> Iterat
 
 def load_sign_of(row: Mapping[Any, Any]) -> str:
     """Return the sign behind a speed of runs under other load, or ""."""
-    return f" {LOAD_SIGN}" if row.get(DISTURBED, False) else ""
+    return f" {LOAD_SIGN}" if row.get(LOAD, False) else ""
 
 
 def load_note(rows: pd.DataFrame) -> str:
     """Return the sign's meaning with the number of configs that have it; "" for none."""
-    num, of = int(rows[DISTURBED].sum()), counted(len(rows), "speed")
+    num, of = int(rows[LOAD].sum()), counted(len(rows), "speed")
     return f"{LOAD_SIGN} {num} of {of}: of runs under other load alone" if num else ""
 
 

@@ -188,12 +188,10 @@ def _why_open(speedup: Speedup, rule: Rule) -> Iterator[str]:
     if low is None or high is None:
         yield "one pair of confirm runs is too few for an interval"
     elif not is_narrow(low, high):
-        yield (f"its {pairs} allow for ratios that differ by more than a factor of {MOST_FACTOR:g}")
+        yield f"its {pairs} allow for ratios that differ by more than a factor of {MOST_FACTOR:g}"
     elif low <= 1 <= high:
-        yield (
-            f"{pairs} do not tell it from the baseline "
-            f"({low:.2f} to {high:.2f} times as {rule.fast[0]})"
-        )
+        times = f"{low:.2f} to {high:.2f} times as {rule.fast[0]}"
+        yield f"{pairs} do not tell it from the baseline ({times})"
 
 
 def _why_no_ratio(speedup: Speedup, tables: RunTables) -> str:

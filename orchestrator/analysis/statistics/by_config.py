@@ -18,7 +18,7 @@ from orchestrator.analysis.statistics.curves import last_of_curves
 from orchestrator.analysis.statistics.intervals import t_quantile
 from orchestrator.metric_table import OF_THE_TARGET, TOTALS
 from orchestrator.metrics import FIRST_LOSS, is_learned
-from orchestrator.trial import DISTURBED, Stage, TrialState
+from orchestrator.trial import LOAD, Stage, TrialState
 
 _FIRST = (
     "device", "cores", "isolation", "data", "tags.bound", "tags.oversubscribed", "tags.idle",
@@ -86,7 +86,7 @@ def by_config(
     lost = of_stage[of_stage["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])]
     configs["num_lost"] = ids[lost.index].value_counts().reindex(configs.index, fill_value=0)
     configs["trial_ids"], configs["timed_ids"] = _trial_ids(rows, ids), _trial_ids(clean, ids)
-    configs[DISTURBED] = pooling.disturbed(clean).groupby(ids, sort=False).any()
+    configs[LOAD] = pooling.disturbed(clean).groupby(ids, sort=False).any()
     configs = configs.join(groups[[c for c in _FIRST if c in rows.columns]].first())
     cells = pooling.speed_cells(clean, [ids], speed).reindex(configs.index)
     cells = cells.assign(config=cells.index.to_series(), **{GROUP: configs[GROUP]})

@@ -29,9 +29,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from orchestrator.analysis.columns import numbers_of, tagged, texts_of, varying_params_of
-from orchestrator.analysis.comparable import ALL, GROUP, probed_co_located
+from orchestrator.analysis.comparable import ALL, GROUP, speed_stages
 from orchestrator.formats import counted, percent
-from orchestrator.trial import DISTURBED, Stage, TrialState
+from orchestrator.trial import LOAD, Stage, TrialState
 
 OVER_RUNS: Final = "between runs"
 """The interval is over the spread between fresh processes of this config."""
@@ -45,7 +45,7 @@ MIN_OWN_DF: Final = 4
 
 _OUTLYING: Final = 0.01
 _Z_975: Final = 1.96
-_NEEDED: Final = ("stage", "state", "isolation", f"tags.{DISTURBED}", GROUP)
+_NEEDED: Final = ("stage", "state", "isolation", f"tags.{LOAD}", GROUP)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -200,10 +200,7 @@ def stage_pool(cells: pd.DataFrame, stage: Stage) -> Pool | None:
 
 
 def pools_of(trials: pd.DataFrame, stage: Stage, speed: str) -> dict[str, Pool]:
-    """Return the pool of each group that was repeated, for a stage.
-
-    A co-located probe counts as ``train``.
-    """
+    """Return the pool of each group that was repeated, for a stage."""
     pools: dict[str, Pool] = {}
     done = trials[trials["state"] == TrialState.COMPLETED]
     if f"metrics.{speed}" not in done.columns or done.empty:
@@ -213,8 +210,7 @@ def pools_of(trials: pd.DataFrame, stage: Stage, speed: str) -> dict[str, Pool]:
     groups = done[GROUP] if GROUP in done.columns else pd.Series(ALL, index=done.index)
     for group, rows in done.groupby(groups, sort=False):
         for some in (rows[~disturbed(rows)], rows):
-            shown = some["stage"].mask(probed_co_located(some), str(Stage.TRAIN))
-            pool = stage_pool(speed_cells(some, [ids, shown], speed), stage)
+            pool = stage_pool(speed_cells(some, [ids, speed_stages(some)], speed), stage)
             if pool is not None:
                 pools[str(group)] = pool
                 break
@@ -229,14 +225,14 @@ def config_ids(trials: pd.DataFrame) -> pd.Series[int]:
 
 def disturbed(rows: pd.DataFrame) -> pd.Series[bool]:
     """Return True for rows of runs with other load on their cores."""
-    return tagged(rows, DISTURBED)
+    return tagged(rows, LOAD)
 
 
 def load_text(rows: pd.DataFrame) -> tuple[int, int, str]:
     """Return how many runs other load disturbed, of how many that were watched, and the words."""
     ran = rows[rows["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]
     dirty = disturbed(ran)
-    watched = int((texts_of(ran, f"tags.{DISTURBED}") != "").sum())  # "false": nothing was found
+    watched = int((texts_of(ran, f"tags.{LOAD}") != "").sum())  # "false": nothing was found
     num_dirty = int(dirty.sum())
     share = float(numbers_of(ran[dirty], "metrics.foreign_share").mean())
     others = "" if pd.isna(share) else f", where others took {percent(share)} of their cores' time"

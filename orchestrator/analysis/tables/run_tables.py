@@ -34,13 +34,13 @@ from orchestrator.space.configs import same_config
 from orchestrator.space.knob import Role
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.storage.tables import CURVE_COLUMNS, STEP_DTYPES, roles_of
-from orchestrator.trial import DISTURBED, SEARCHING, Stage, TrialState
+from orchestrator.trial import LOAD, SEARCHING, Stage, TrialState
 
 SPEED: Final = "samples_per_s"
 _TRAIN_S: Final = "metrics.train_s"
 OVER: Final = "tags.interval_over"
 """Column that states what a row's interval is over."""
-MARKS: Final = (COMPOSED, DISTURBED)
+MARKS: Final = (COMPOSED, LOAD)
 """Columns that are True for configs whose figure is less than one measured without other load."""
 OF_LEARNED: Final = ("num_all_runs", COMPOSED)
 """Columns of the confirmed configs on the runs of what was learned."""

@@ -158,8 +158,7 @@ class Spending(Gate):
         self._begun.add(trial.id)
         self._to_start.pop(trial.id, None)
         if trial.id not in self._held:  # else it is another attempt
-            of_round = (h for h in self._held.values() if h.trial.repeat == trial.repeat)
-            held = next((h for h in of_round if h.trial.interleaved and trial.interleaved), None)
+            held = next((h for h in self._held.values() if h.trial.shares_cores(trial)), None)
             self._held[trial.id] = held or _Held(trial=trial, since=at, cores=cores)
 
     def _finish(self, trial: Trial, at: float, result: TrialResult) -> None:

@@ -8,7 +8,7 @@ from orchestrator.execution.process.fork_client import RankEnd
 from orchestrator.execution.process.messages import Figures, Result
 from orchestrator.execution.telemetry.sampler import Telemetry
 from orchestrator.texts import first_line
-from orchestrator.trial import DISTURBED, TrialResult, TrialState
+from orchestrator.trial import LOAD, TrialResult, TrialState
 
 RANKS_WITHIN_S = 3.0
 """Longest wait for the rank that caused a failure: when one rank goes, the others fail in their
@@ -115,7 +115,7 @@ def rerun_tag(first: TrialResult | None) -> dict[str, str]:
     """
     if first is None:
         return {}
-    return {"rerun": f"{DISTURBED}: {first.disturbed}"}
+    return {"rerun": f"{LOAD}: {first.disturbed}"}
 
 
 def merge_rerun(first: TrialResult | None, row: TrialResult) -> TrialResult:

@@ -12,7 +12,7 @@ from orchestrator.execution.telemetry.gpu_sampler import GpuSampler
 from orchestrator.execution.telemetry.shared_memory import SharedFiles
 from orchestrator.system.cgroup import Cgroups
 from orchestrator.system.processes import ProcessTree, TreeSample
-from orchestrator.trial import DISTURBED
+from orchestrator.trial import LOAD
 
 PERIOD_S = 0.5
 
@@ -192,7 +192,7 @@ class Telemetry:
         findings = self.contamination()
         if findings is None:
             return self.gpus.tags()
-        return {DISTURBED: "; ".join(findings) or "false", **self.gpus.tags()}
+        return {LOAD: "; ".join(findings) or "false", **self.gpus.tags()}
 
     def contamination(self) -> list[str] | None:
         """Return what contaminated the trial, in words; None where that is not known."""

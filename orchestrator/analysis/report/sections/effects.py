@@ -21,7 +21,7 @@ from orchestrator.analysis.wording import is_share, short, shown_difference, sig
 from orchestrator.formats import counted, percent
 from orchestrator.metric_table import unit_of
 from orchestrator.metrics import is_accuracy
-from orchestrator.trial import DISTURBED
+from orchestrator.trial import LOAD
 
 MAX_ROWS: Final = 24
 """Rows of each figure."""
@@ -240,7 +240,7 @@ def effect_cells(row: Row | None, rule: Rule) -> tuple[Cell, Cell, Cell]:
 def legend_of(rows: Sequence[Row]) -> list[str]:
     """Return the meaning of that sign, if any row has it, and how many rest on a busy machine."""
     legend = [SIGN_AMONG] * any(map(sign_of, rows))
-    if disturbed := sum(bool(row[DISTURBED]) for row in rows):
+    if disturbed := sum(bool(row[LOAD]) for row in rows):
         legend.append(f"other load disturbed runs of {disturbed} of these {len(rows)}")
     return legend
 

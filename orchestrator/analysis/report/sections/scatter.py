@@ -18,7 +18,7 @@ from orchestrator.analysis.statistics.pareto import pareto_front
 from orchestrator.formats import counted
 from orchestrator.metric_table import Place, names_shown
 from orchestrator.metrics import Goal, Objective, is_accuracy
-from orchestrator.trial import DISTURBED
+from orchestrator.trial import LOAD
 
 MANY: Final = 300
 """With this many points they are drawn small and without intervals, or they hide each other."""
@@ -69,13 +69,13 @@ def _figure(view: View, rows: pd.DataFrame, other: Objective) -> Figure:
         marks.append(mark._replace(name=f"{mark.name} {front.LOAD_SIGN}", symbol=symbol))
     tests = [rows["is_recommended"], rows["is_baseline"], rows["on_front"], rows["verdict"] != ""]
     kinds = np.select([test.to_numpy(bool) for test in tests], range(4), 4)
-    kinds += 5 * rows[DISTURBED].to_numpy(int)
+    kinds += 5 * rows[LOAD].to_numpy(int)
     columns = [
         f"{column_of(objective)}{end}"
         for objective in dict.fromkeys((*view.rule.objectives, other))
         for end in ("", "_low", "_high")
     ]
-    columns = [*params_of(rows), *columns, "verdict", "on_front", "num_runs", DISTURBED]
+    columns = [*params_of(rows), *columns, "verdict", "on_front", "num_runs", LOAD]
     table = rows[[column for column in columns if column in rows]].assign(
         mark=[marks[kind].name for kind in kinds], trial_ids=rows["trial_ids"].map(" ".join)
     )

@@ -19,7 +19,7 @@ from orchestrator.metric_table import Place, names_shown
 from orchestrator.metrics import is_accuracy
 from orchestrator.storage.files import RunFile
 from orchestrator.texts import cause
-from orchestrator.trial import DISTURBED, TrialState
+from orchestrator.trial import LOAD, TrialState
 
 MAX_ROWS: Final = 500
 """A page with more rows is slow to open; ``trials.csv`` has them all."""
@@ -28,7 +28,7 @@ MAX_CONFIGS: Final = 4
 """Configs that are named for a reason."""
 
 _CONTINUED: Final = "paused and resumed"
-_TAGS: Final = ("bound", DISTURBED, "oversubscribed")
+_TAGS: Final = ("bound", LOAD, "oversubscribed")
 
 
 def was_resumed(trials: pd.DataFrame) -> pd.Series[bool]:

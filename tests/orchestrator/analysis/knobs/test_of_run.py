@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.analysis.knobs.figures import Figures, Kind, Verdict
 from orchestrator.analysis.knobs.of_run import asked_figures, figures_of
-from orchestrator.trial import DISTURBED
+from orchestrator.trial import LOAD
 from tests.orchestrator.analysis.knobs.frames import ACCURACY, figures, frame
 from tests.orchestrator.analysis.made_runs import ACCURACY as ACCURACY_COLUMN
 from tests.orchestrator.analysis.made_runs import MadeRun, config, factored_run, products_run
@@ -30,7 +30,7 @@ def test_speeds_and_times_are_compared_by_ratio_shares_and_losses_by_difference(
     assert found.kind is kind
     is_learned = metric in ("val_acc", "train_loss")
     assert found.known.sum() == 24
-    assert found.marks[DISTURBED].sum() == (0 if is_learned else 1)
+    assert found.marks[LOAD].sum() == (0 if is_learned else 1)
 
 
 def test_the_noise_of_an_accuracy_is_that_between_seeds() -> None:
@@ -98,9 +98,9 @@ def test_differences_of_the_same_runs_are_one() -> None:
 
 
 def test_contaminated_differences_count_where_there_is_no_other() -> None:
-    some = replace(one(), marks=one().marks | {DISTURBED: np.array([True, *[False] * 4, True])})
+    some = replace(one(), marks=one().marks | {LOAD: np.array([True, *[False] * 4, True])})
     assert (mean(some)["num"], mean(some)["contaminated"]) == (1, False)
-    every = replace(one(), marks=one().marks | {DISTURBED: np.ones(6, dtype=np.bool_)})
+    every = replace(one(), marks=one().marks | {LOAD: np.ones(6, dtype=np.bool_)})
     assert (mean(every)["num"], mean(every)["contaminated"]) == (3, True)
 
 

@@ -263,10 +263,10 @@ def test_a_published_test_figure_stands_beside_that_of_the_config_that_was_teste
     metric: str, view: View
 ) -> None:
     tested = view.finals["is_recommended"]
-    confirmed = view.finals.assign(**{f"metrics.{metric}": np.where(tested, 0.7912, np.nan)})
-    row = row_of(view, {"num_workers": 3}, metric, confirmed=confirmed)
+    finals = view.finals.assign(**{f"metrics.{metric}": np.where(tested, 0.7912, np.nan)})
+    row = row_of(view, {"num_workers": 3}, metric, finals=finals)
     assert (row[OURS], row[OUR_CONFIG]) == ("79.12 %", "lr=0.01 batch_size=4000 num_workers=3")
-    row = row_of(view, {"num_workers": 6}, metric, confirmed=confirmed)
+    row = row_of(view, {"num_workers": 6}, metric, finals=finals)
     assert row[OURS:] == ["not measured", "", "no completed config"]
 
 
