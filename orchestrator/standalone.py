@@ -30,16 +30,7 @@ from orchestrator.sweep.loading import require_modules
 from orchestrator.system.streams import outlast_readers
 from orchestrator.texts import bounded_lines
 from orchestrator.trainable import Trainable
-from orchestrator.trial import (
-    LOAD,
-    Budget,
-    Isolation,
-    Stage,
-    Trial,
-    TrialResult,
-    TrialState,
-    trial_id,
-)
+from orchestrator.trial import LOAD, Budget, Isolation, Trial, TrialResult, TrialState, trial_id
 
 _KNOB: Final = "knob "
 """Before a knob's name among the options' names: it may be called like one of them."""
@@ -195,7 +186,6 @@ def train_once(
     values = values_of(config)
     trial = Trial(
         id=trial_id({"config": values, "seed": options.seed, "process": os.getpid()}),
-        stage=Stage.TRAIN,
         config=values,
         budget=budget,
         seed=options.seed,
