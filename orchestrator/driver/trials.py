@@ -32,7 +32,6 @@ SAME_EPOCH: Final = 0.1
 FINAL_SEEDS: Final = 1000
 """Distance of the confirm runs' seeds from those of training: what selects never claims."""
 
-
 ROOM_WITHIN_S: Final = 3.0
 """Longest wait for room in the run's folder, s."""
 

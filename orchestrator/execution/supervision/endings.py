@@ -108,14 +108,8 @@ def keep_completed(completed: TrialResult | None, row: TrialResult) -> TrialResu
 
 
 def rerun_tag(first: TrialResult | None) -> dict[str, str]:
-    """Return the tag with the reason why a trial was run again; empty if it was not.
-
-    Args:
-        first: Row of its disturbed first run, or None.
-    """
-    if first is None:
-        return {}
-    return {"rerun": f"{LOAD}: {first.disturbed}"}
+    """Return the tag that states why a trial with this first row was run again; empty for None."""
+    return {} if first is None else {"rerun": f"{LOAD}: {first.disturbed}"}
 
 
 def merge_rerun(first: TrialResult | None, row: TrialResult) -> TrialResult:
