@@ -172,7 +172,7 @@ class TrialFactory:
             curves_dir=self.curves_dir,
             ceilings_from_s=CEILINGS_FROM_S,
             deadline=deadline,
-            interleaved=not is_alone,
+            in_slices=not is_alone,
             rerun=is_alone and self.rerun,
         )
 

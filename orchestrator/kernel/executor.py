@@ -180,11 +180,11 @@ class Launch:
         ceilings_from_s: Least training time from which on its loader alone and its model alone
             are timed, once it has completed. None: never.
         deadline: Time after which it is not started, or None.
-        interleaved: True if it shares its cores with others in time slices.
+        in_slices: True if it shares its cores with others in time slices.
         rerun: True if it is run again once where other load disturbed it.
         watched: True if someone waits for it: its output is written line by line, and it waits
             for no cores.
-        others: In the first of interleaved launches: the others.
+        others: In the first of launches that share cores: the others.
         failed_attempts: Earlier attempts that ended with their supervisor.
     """
 
@@ -202,7 +202,7 @@ class Launch:
     kept_dir: Path | None = None
     ceilings_from_s: float | None = None
     deadline: Deadline | None = None
-    interleaved: bool = False
+    in_slices: bool = False
     rerun: bool = True
     watched: bool = False
     others: tuple[Launch, ...] = ()

@@ -61,7 +61,7 @@ def run_child(launch: Launch, rank: Rank, channel: int) -> int:
         trainable = find_trainable(launch.needs.source)
         slices = TimeSlices(pipe.end_slice)
         context = _context(launch, rank, trainable)
-        run = Run(context, pipe, slices if launch.interleaved else None)
+        run = Run(context, pipe, slices if launch.in_slices else None)
     except BaseException as error:  # noqa: BLE001 - whatever it is, it becomes the trial's row
         pipe.send({"result": _failed(error, None)})
         return 1

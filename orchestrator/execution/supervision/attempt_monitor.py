@@ -82,7 +82,7 @@ class AttemptMonitor:
             cores=sorted({core for rank in ranks for core in rank.cores}),
             gpus=sorted({gpu for rank in ranks for gpu in rank.gpus}),
             shares_gpu=launch.demand.shares_gpu,
-            by_turns=launch.interleaved,
+            by_turns=launch.in_slices,
             num_others=lambda: leases.num_others(lease),
         )
         self._most_bytes, self._basis = _memory_limit(launch, lease, leases)

@@ -58,7 +58,7 @@ def launch_of(
         "ceilings_from_s": None,
         "num_cores": 1,
         "isolation": Isolation.SHARED,
-        "interleaved": False,
+        "in_slices": False,
         "time_limit_s": 60.0,
         "retries": 0,
         "memory_gib": None,

@@ -53,7 +53,7 @@ def sweep(executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> Recor
     shared = {"isolation": Isolation.SHARED}
     launches = {n: make_launch(folder, n, **shared | values) for n, values in TRIALS.items()}
     first, second = (
-        replace(each, trial=replace(each.trial, interleaved=True), interleaved=True)
+        replace(each, trial=replace(each.trial, interleaved=True), in_slices=True)
         for each in (launches["in turn-0"], launches.pop("in turn-1"))
     )
     launches["in turn-0"] = replace(first, others=(second,))

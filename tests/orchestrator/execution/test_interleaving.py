@@ -39,7 +39,7 @@ def _interleaved(folder: Path, *, epochs: int = 4, **knobs: dict[str, Any]) -> L
 
 def _launch(folder: Path, name: str, epochs: int, knobs: dict[str, Any]) -> Launch:
     launch = launch_of(
-        folder, name, epochs=epochs, isolation=Isolation.EXCLUSIVE, interleaved=True,
+        folder, name, epochs=epochs, isolation=Isolation.EXCLUSIVE, in_slices=True,
         num_items=50, **knobs,
     )  # fmt: skip
     confirm = replace(launch.trial, stage=Stage.CONFIRM, interleaved=True)

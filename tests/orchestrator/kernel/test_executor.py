@@ -29,7 +29,7 @@ LAUNCH = Launch(
     time_limit_s=60.0,
     retries=1,
     deadline=Deadline(at=1.0, reason="late"),
-    interleaved=True,
+    in_slices=True,
     others=(),
 )
 

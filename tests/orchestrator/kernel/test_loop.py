@@ -208,7 +208,7 @@ def test_interleaved_proposals_are_one_launch(loops: Loops) -> None:
 
     launch = launched(loop)
     assert [trial.config["workers"] for trial in launch.trials] == [0, 3]
-    assert all(each.interleaved for each in launch.each())
+    assert all(each.in_slices for each in launch.each())
     assert not any(each.rerun for each in launch.each()), "a second run is alone"
     assert launched(loop).trials[0].config["workers"] == 6
 

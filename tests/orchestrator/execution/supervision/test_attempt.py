@@ -86,7 +86,7 @@ def test_a_trial_over_its_memory_limit_is_infeasible(servers: ForkServers, tmp_p
 
 
 def test_a_slice_ends_with_all_processes_stopped(servers: ForkServers, tmp_path: Path) -> None:
-    launch = launch_of(tmp_path, duration_s=0.5, interleaved=True)
+    launch = launch_of(tmp_path, duration_s=0.5, in_slices=True)
     with attempt_at(launch, servers, leases_in(tmp_path)) as attempt:
         process = newest_process()
         while not isinstance(event := attempt.next_event(0.25), SliceEnd):
