@@ -61,37 +61,24 @@ def probed_co_located(trials: pd.DataFrame) -> pd.Series[bool]:
     return (trials["stage"] == Stage.PROBE) & (co_location_of(trials) == CO_LOCATED)
 
 
-def conditions_of(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
-    """Return the conditions of each row other than its config, a text column each.
-
-    Conditions that the sweep varies as a knob are left out.
-    """
-    columns = {
-        column: texts_of(trials, column)
-        for column, knob in CONDITIONS.items()
-        if column in trials.columns and knob not in sweep.space
-    }
-    if "device" in columns:
-        columns["device"] = columns["device"].map(_kinds)
-    co_location = co_location_of(trials)
-    trained = co_location[(trials["stage"] == Stage.TRAIN) & (co_location != "")]
-    if trained.nunique() < 2:  # it separates rows only where trials were trained both ways
-        co_location = pd.Series("", index=trials.index, dtype="str")
-    return pd.DataFrame({**columns, CO_LOCATION: co_location}, index=trials.index)
-
-
-def _kinds(devices: str) -> str:
-    """Return the kinds of device in a row; the number of GPUs is a config's choice."""
-    return ", ".join(sorted(set(devices.split(", "))))
-
-
 def with_groups(trials: pd.DataFrame, sweep: SweepRecord) -> pd.DataFrame:
     """Return the table with a column ``group``: rows of one group may be ranked together.
 
     A group is named by the conditions that differ within the run, ``"all"`` if none differs.
     Rows that never ran have no conditions and belong to the first group.
     """
-    conditions = conditions_of(trials, sweep)
+    columns = {
+        column: texts_of(trials, column)
+        for column, knob in CONDITIONS.items()
+        if column in trials.columns and knob not in sweep.space
+    }
+    if "device" in columns:  # its kinds: the number of GPUs is a config's choice
+        columns["device"] = columns["device"].map(lambda d: ", ".join(sorted({*d.split(", ")})))
+    co_location = co_location_of(trials)
+    trained = co_location[(trials["stage"] == Stage.TRAIN) & (co_location != "")]
+    if trained.nunique() > 1:  # it separates rows only where trials were trained both ways
+        columns[CO_LOCATION] = co_location
+    conditions = pd.DataFrame(columns, index=trials.index)
     ran = (conditions != "").any(axis=1)
     differing = conditions.loc[ran, conditions[ran].nunique() > 1]
     if differing.empty:

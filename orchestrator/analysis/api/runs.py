@@ -228,13 +228,6 @@ def export(run: RunTables, folder: str | Path, format: str = "csv") -> list[Path
             f"export: unknown format {format!r}{nearest(str(format), FORMATS)}",
             f"formats: {', '.join(FORMATS)}",
         )
-    folder, tables = Path(folder), _tables_of(run)
-    with refusing_os_errors("another folder is given by --out DIR on the command line"):
-        folder.mkdir(parents=True, exist_ok=True)
-        return [_write(folder / f"{title}.{format}", table) for title, table in tables.items()]
-
-
-def _tables_of(run: RunTables) -> dict[str, pd.DataFrame]:
     made = configs(run)
     tables = {
         "trials": run.trials,
@@ -244,7 +237,12 @@ def _tables_of(run: RunTables) -> dict[str, pd.DataFrame]:
         "steps": run.steps,
         "columns": describe(run),
     }
-    return tables | ({"candidates": run.candidates} if len(run.candidates) else {})
+    if run.is_composed:
+        tables["candidates"] = run.candidates
+    folder = Path(folder)
+    with refusing_os_errors("another folder is given by --out DIR on the command line"):
+        folder.mkdir(parents=True, exist_ok=True)
+        return [_write(folder / f"{title}.{format}", table) for title, table in tables.items()]
 
 
 def _write(path: Path, table: pd.DataFrame) -> Path:

@@ -96,8 +96,18 @@ class Comparison:
         """Each config of ``table`` by the knobs that are not the same in all of them."""
         return labels_of(self.table, self.sweep)
 
-    def _text(self, row: Mapping[Any, Any]) -> str:
-        return change_text(row, self.labels, self.sweep)
+    def _text(self, change: Mapping[Any, Any]) -> str:
+        """Return a row of ``changes`` in words."""
+        num_configs = int(change["num_configs"])
+        is_all = change["row"] == TOGETHER and num_configs > 1
+        if is_all:
+            subject = f"all {num_configs} configs together"
+        else:
+            subject = "the one config" if change["row"] == TOGETHER else self.labels[change["row"]]
+        subject = f"{subject} ({change['stage']})"
+        if not change["is_ratio"]:
+            return _points(change, subject)
+        return _ratio(change, subject, "are" if is_all else "is", self.sweep)
 
     @property
     def common(self) -> pd.DataFrame:
@@ -208,20 +218,6 @@ HOST: Final = (
     "; that is the host on the day as much as what was changed between the runs: the command judge "
     "tells them apart"
 )
-
-
-def change_text(change: Mapping[Any, Any], labels: Sequence[str], sweep: SweepRecord) -> str:
-    """Return a row of ``judged`` in words; ``labels`` name the table's configs."""
-    num_configs = int(change["num_configs"])
-    is_all = change["row"] == TOGETHER and num_configs > 1
-    if is_all:
-        subject = f"all {num_configs} configs together"
-    else:
-        subject = "the one config" if change["row"] == TOGETHER else labels[change["row"]]
-    subject = f"{subject} ({change['stage']})"
-    if not change["is_ratio"]:
-        return _points(change, subject)
-    return _ratio(change, subject, "are" if is_all else "is", sweep)
 
 
 def _ratio(change: Mapping[Any, Any], subject: str, be: str, sweep: SweepRecord) -> str:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from orchestrator.analysis.columns import curve_ids_of, metrics_of, params_of, texts_of
 from orchestrator.analysis.comparable import ALL, GROUP
+from orchestrator.analysis.composition.compose import with_runs
 from orchestrator.analysis.knobs.figures import Figures, Kind
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.matched_pairs import Points
@@ -122,10 +123,11 @@ def kind_of(metric: str, figures: pd.Series[Any]) -> Kind:
 
 def _with_noise(tables: RunTables, metric: str) -> pd.DataFrame:
     """Return the run's configs with the noise of this figure."""
-    column = f"metrics.{metric}"
-    if column not in tables.configs.columns:
-        return tables.configs.assign(**{column: np.nan})
-    configs = tables.with_runs(metric)
+    column, configs = f"metrics.{metric}", tables.configs
+    if column not in configs.columns:
+        return configs.assign(**{column: np.nan})
+    if tables.is_composed:
+        configs = with_runs(configs, metric, tables.rule.speed)
     if is_learned(metric):
         return _spread_over_seeds(configs, tables, metric)
     if metric == tables.rule.speed.metric or "runs" in configs.columns:

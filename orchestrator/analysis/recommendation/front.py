@@ -94,17 +94,6 @@ def sign_of(row: Mapping[Any, Any]) -> str:
     return f" {SIGN}" if row.get(COMPOSED, False) else ""
 
 
-def grounds_of(row: Mapping[Any, Any]) -> str:
-    """Return where a config's figures are from: ``runs`` of it, or ``composed``."""
-    return "composed" if sign_of(row) else "runs"
-
-
-def num_signed(configs: pd.DataFrame) -> str:
-    """Return how many configs have the sign: `` (3 composed)``, or ""."""
-    number = int(configs[COMPOSED].sum())
-    return f" ({number} composed)" if number else ""
-
-
 def sign_notes(tables: RunTables, shown: pd.DataFrame, num_known: int) -> Iterator[str]:
     """Yield the sign's meaning and how many configs have figures; nothing if all were trained."""
     if not tables.is_composed:

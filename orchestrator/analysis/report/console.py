@@ -14,6 +14,7 @@ from rich.table import Table
 
 from orchestrator.analysis.columns import text_of
 from orchestrator.analysis.comparison.compare import Comparison, labels_of
+from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.findings import Findings
 from orchestrator.analysis.findings.words import Status
 from orchestrator.analysis.recommendation import front as fronts
@@ -112,7 +113,9 @@ def _front_text(tables: RunTables) -> str:
         return "none"
     ends = [table.iloc[0], table.iloc[-1]][: len(table)]
     texts = [", ".join(_end(o.metric, row) for o in rule.objectives) for row in ends]
-    return f"{counted(len(table), 'config')}{fronts.num_signed(table)}, from {' to '.join(texts)}"
+    num = int(table[COMPOSED].sum())
+    composed = f" ({num} composed)" if num else ""
+    return f"{counted(len(table), 'config')}{composed}, from {' to '.join(texts)}"
 
 
 def _end(metric: str, row: pd.Series) -> str:

@@ -145,14 +145,10 @@ def figures_of(found: Findings) -> list[tuple[str, str, str]]:
         if pd.notna(value) and not metric.endswith(("_low", "_high")):
             its = found.baseline_figures[metric]
             text = "" if pd.isna(its) or found.is_baseline else shown(metric, its)
-            figures.append((_label(metric, found), shown(metric, value), text))
+            runs = found.runs_of(metric)
+            name = f"{metric} ({runs})" if runs else metric
+            figures.append((name, shown(metric, value), text))
     return figures
-
-
-def _label(metric: str, found: Findings) -> str:
-    """Return the figure's name; with its runs if speed and accuracy have different ones."""
-    runs = found.runs_of(metric)
-    return f"{metric} ({runs})" if runs else metric
 
 
 def to_copy(view: View) -> dict[str, tuple[str, ...]]:

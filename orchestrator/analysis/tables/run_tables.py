@@ -19,7 +19,7 @@ from orchestrator.analysis.columns import (
     varying_params_of,
 )
 from orchestrator.analysis.comparable import GROUP, main_group, with_groups
-from orchestrator.analysis.composition.compose import COMPOSED, compose, rate_of, with_runs
+from orchestrator.analysis.composition.compose import COMPOSED, compose, rate_of
 from orchestrator.analysis.composition.parts import COMBINATION, with_keys
 from orchestrator.analysis.rule import TIME, Rule, clock_of, rule_of, with_derived, with_objectives
 from orchestrator.analysis.statistics import machine, pooling
@@ -192,11 +192,6 @@ class RunTables:
         is_completed = state is TrialState.COMPLETED
         configs = self._completed if is_completed else self._searched(self.searched, state)
         return configs[configs[GROUP] == self.main_group]
-
-    def with_runs(self, metric: str) -> pd.DataFrame:
-        """Return the configs; composed ones with the runs of a figure, and its noise."""
-        known = self.configs
-        return with_runs(known, metric, self.rule.speed) if self.is_composed else known
 
     def combinations(self, rows: pd.DataFrame) -> pd.Series[int] | None:
         """Return a number for rows that learn alike; None if a curve is of its own config alone."""

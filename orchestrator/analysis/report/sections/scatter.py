@@ -192,6 +192,7 @@ def hover(view: View, rows: pd.DataFrame) -> list[str]:
     texts = []
     for row in rows.to_dict("records"):
         bound, ratio = text_of(row.get("tags.bound")), wording.ratio_text(row)
+        grounds = "composed" if front.sign_of(row) else "runs"
         lines = [
             *(
                 f"{column.removeprefix('params.')}={wording.short(row[column])}"
@@ -201,7 +202,7 @@ def hover(view: View, rows: pd.DataFrame) -> list[str]:
             front.load_sign_of(row).strip(),
             ", ".join(filter(None, [row["verdict"], f"{ratio} of the best" if ratio else ""])),
             f"bound by: {bound}" if bound else "",
-            f"{front.grounds_of(row)}: {front.runs_text(row, learned)}, {row['interval']}",
+            f"{grounds}: {front.runs_text(row, learned)}, {row['interval']}",
         ]
         texts.append("<br>".join(html.escape(line) for line in lines if line))
     return texts
