@@ -87,7 +87,7 @@ FEATURES: Final = (
         name="factored, composed", words=r"factored|compos(ed|e|ition)", own=r"factored|composition"
     ),
     Feature(name="repeats", words=r"repeating|max repeats|\brepeats\b", own=r"repeats"),
-    Feature(name="confirm", words=r"confirm", own=r"confirm"),
+    Feature(name="confirm", words=r"confirm", own=r"confirm|^tune/"),
     Feature(name="interference", words=r"interference|check isolated|co.located", own=r"interfer"),
     Feature(name="interleaving", words=r"interleav", own=r"interleaving|time_slices"),
     Feature(name="contamination", words=r"contaminat", own=r"contamination"),

@@ -24,7 +24,7 @@ from orchestrator.analysis.statistics import intervals, pooling
 from orchestrator.analysis.wording import MOST_FACTOR
 from orchestrator.formats import counted, duration, percent
 from orchestrator.storage.sweep_record import SweepRecord
-from orchestrator.trial import Isolation, Stage, TrialState
+from orchestrator.trial import SEARCHING, Isolation, Stage, TrialState
 
 MIN_RUNS: Final = 4
 """A line through fewer runs shows no drift."""
@@ -177,8 +177,8 @@ def drift_of(
     if "started_at" not in grouped.columns:
         return None
     co_located = probed_co_located(grouped)
-    stages = [Stage.CONFIRM, *[Stage.PROBE] * bool(co_located.any())]
-    followed = rows_of(grouped, baseline) | grouped["stage"].isin(stages)
+    chosen = [Stage.TRAIN] if co_located.any() else SEARCHING
+    followed = rows_of(grouped, baseline) | ~grouped["stage"].isin(chosen)
     is_known = (grouped["state"] == TrialState.COMPLETED) & (grouped[rule.speed_column] > 0)
     is_known &= ~co_located & grouped["started_at"].notna() & (grouped[GROUP] == main)
     runs = grouped[followed & is_known]
