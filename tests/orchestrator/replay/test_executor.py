@@ -108,8 +108,8 @@ def test_an_isolated_trial_waits_and_holds_up_those_behind_it() -> None:
 
 
 def test_interleaved_trials_advance_together_and_take_the_sum_of_their_times() -> None:
-    first, second = (made_launch(made_trial(name), interleaved=True) for name in "ab")
-    launch = made_launch(first.trial, others=(second,), interleaved=True)
+    first, second = (made_launch(made_trial(name), in_slices=True) for name in "ab")
+    launch = made_launch(first.trial, others=(second,), in_slices=True)
     told = played(Told([launch]), ("a", seconds(10)), ("b", seconds(4)))
     assert told.when("epoch") == [(7.0, "a-0"), (7.0, "b-0")]
     assert told.when("end") == [(14.0, "a-0"), (14.0, "b-0")]
