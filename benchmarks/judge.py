@@ -24,7 +24,7 @@ def verdicts(pairs: NDArray[np.float64]) -> tuple[list[str], float]:
         for number in range(len(row) + 1):
             verdict = judged(row[:number].tolist(), WITHIN)
             if verdict is not None:
-                words.append(verdict.word)
+                words.append(verdict.verdict)
                 used += verdict.pairs
                 break
     return words, used / len(pairs)
@@ -54,7 +54,7 @@ def main() -> None:
             words, used = verdicts(pairs)
             shares = " | ".join(
                 f"{100 * words.count(word) / len(words):.1f} %"
-                for word in ("better", "worse", "same", "not decided")
+                for word in ("faster", "slower", "same", "not decided")
             )
             one = 100 * float((pairs[:, 0] > 0).mean())
             print(f"| {name} | {100 * change:g} % | {shares} | {used:.1f} | {one:.0f} % kept |")

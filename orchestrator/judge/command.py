@@ -52,14 +52,22 @@ def main(arguments: Sequence[str]) -> int:
         with sides_of(options.old, options.new, options.sweep, printed, Path(folder)) as sides:
             pairs, verdict = _pairs(sides, speed, within, options.pairs, Path(folder))
     of_accuracy = _of_accuracy(pairs, accuracy, options.tolerance) if accuracy else None
-    keep = verdict.word == "better" and of_accuracy in (None, "same", "better")
+    keep = verdict.verdict == "faster" and of_accuracy in (None, "same", "better")
     if options.json:
-        about = {"verdict": verdict.of_speed, **asdict(verdict)}
-        about |= {"figure": speed, "accuracy": of_accuracy, "keep": keep, "runs": pairs}
-        del about["word"]
+        about = {**asdict(verdict), "figure": speed, "accuracy": of_accuracy, "keep": keep}
+        about["runs"] = pairs
         sys.stdout.write(f"{json.dumps(about)}\n")
     else:
-        sys.stdout.write(_sentence(options, pairs, verdict, speed, accuracy, of_accuracy))
+        disturbed = sum(bool(pair["load"]) for pair in pairs)
+        load = f"; other load disturbed {disturbed} of them" if disturbed else ""
+        margin = f" within {options.within:g} %" if verdict.verdict == "same" else ""
+        sys.stdout.write(
+            f"{verdict.verdict}{margin}: {options.new} against {options.old}: {speed} "
+            f"{verdict.ratio:.3f}x ({verdict.low:.3f} to {verdict.high:.3f}) over {verdict.pairs} "
+            f"pairs{load}\n"
+        )
+        if accuracy:
+            sys.stdout.write(f"{accuracy}: {of_accuracy}\n")
     return 0 if keep else EXIT_NOT_BETTER
 
 
@@ -137,21 +145,3 @@ def _of_accuracy(pairs: Sequence[Mapping[str, Any]], figure: str, tolerance: flo
     if changes.mean() - half >= -tolerance:
         return "same"
     return "worse" if changes.mean() + half < 0 else "not decided"
-
-
-def _sentence(
-    options: argparse.Namespace,
-    pairs: Sequence[Mapping[str, Any]],
-    verdict: Verdict,
-    speed: str,
-    accuracy: str | None,
-    of_accuracy: str | None,
-) -> str:
-    word, disturbed = verdict.of_speed, sum(bool(pair["load"]) for pair in pairs)
-    within = f" within {options.within:g} %" if word == "same" else ""
-    load = f"; other load disturbed {disturbed} of them" if disturbed else ""
-    text = (
-        f"{word}{within}: {options.new} against {options.old}: {speed} {verdict.ratio:.3f}x "
-        f"({verdict.low:.3f} to {verdict.high:.3f}) over {verdict.pairs} pairs{load}\n"
-    )
-    return text + (f"{accuracy}: {of_accuracy}\n" if accuracy else "")

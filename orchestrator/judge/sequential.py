@@ -28,7 +28,7 @@ class Verdict:
     """The verdict on a figure.
 
     Attributes:
-        word: ``better``, ``worse``, ``same`` or ``not decided``.
+        verdict: ``faster``, ``slower``, ``same`` or ``not decided``.
         ratio: The new one's figure over the old one's, the geometric mean of the pairs; above 1
             where the new one is better.
         low: Lower end of its 95 % interval, over these pairs alone.
@@ -36,16 +36,11 @@ class Verdict:
         pairs: Number of pairs.
     """
 
-    word: str
+    verdict: str
     ratio: float
     low: float
     high: float
     pairs: int
-
-    @property
-    def of_speed(self) -> str:
-        """Return the word for a speed: ``faster`` or ``slower`` for better or worse."""
-        return {"better": "faster", "worse": "slower"}.get(self.word, self.word)
 
 
 def judged(logs: Sequence[float], within: float, most: int = MOST) -> Verdict | None:
@@ -68,7 +63,7 @@ def judged(logs: Sequence[float], within: float, most: int = MOST) -> Verdict | 
         return float(stdtrit(number - 1, 1 - level)) * error
 
     if abs(mean) > half(_CHANGE / 2):
-        word = "better" if mean > 0 else "worse"
+        word = "faster" if mean > 0 else "slower"
     elif abs(mean) + half(_SAME) < math.log1p(within):
         word = "same"
     elif number >= most:
@@ -76,7 +71,7 @@ def judged(logs: Sequence[float], within: float, most: int = MOST) -> Verdict | 
     else:
         return None
     ratio, low, high = (math.exp(mean + sign * half(0.025)) for sign in (0, -1, 1))
-    return Verdict(word=word, ratio=ratio, low=low, high=high, pairs=number)
+    return Verdict(verdict=word, ratio=ratio, low=low, high=high, pairs=number)
 
 
 def expected_pairs(within: float) -> int:

@@ -131,7 +131,7 @@ class _Tuning:
         confirm = self._slices(plan=Confirm(own, best), loader=work.loader).plan
         assert isinstance(confirm, Confirm)
         verdict = confirm.verdict()
-        word = verdict.of_speed if verdict is not None else "not decided"
+        word = verdict.verdict if verdict is not None else "not decided"
         shown = _arguments(site, best.changes(own))
         sys.stdout.write(_SENTENCES[word].format(script=script, shown=shown, v=verdict))
         _print_figures(plan, verdict)

@@ -101,13 +101,6 @@ class MirroredRun:
     parent_id: str = ""
     children: dict[str, Child] = field(default_factory=dict)
 
-    @property
-    def trials(self) -> Iterator[tuple[TrialHistory, Child]]:
-        """The trials that MLflow has, in the order of asking."""
-        for trial_id, trial in self.history.trials.items():
-            if trial_id in self.children:
-                yield trial, self.children[trial_id]
-
 
 def milliseconds(at: float | None) -> int:
     """Return a Unix time in MLflow's unit."""

@@ -245,9 +245,9 @@ def write_answer(store: Store, run: content.MirroredRun, *, is_whole: bool) -> N
         points=[content.Point(name, value, at_ms, 0) for name, value in (lost | figures).items()],
         tags={NOTE_TAG: note(run, text), **dict.fromkeys(old, _NONE), **texts},
     )
-    for trial, child in run.trials:
-        role = answer.role(trial, run.history.sweep.baseline)
-        speed = answer.speeds.get(trial.trial.id)
+    for trial_id, child in run.children.items():
+        role = answer.role(run.history.trials[trial_id], run.history.sweep.baseline)
+        speed = answer.speeds.get(trial_id)
         if role != child.role or speed:
             points = [content.Point(*speed, at_ms, 0)] if speed else []
             store.write(child.run_id, points=points, tags={content.ROLE_TAG: role})

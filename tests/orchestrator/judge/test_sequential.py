@@ -22,8 +22,8 @@ def verdict_of(logs: list[float], most: int = MOST) -> Verdict:
     ("change", "spread", "words", "least"),
     [
         (0.0, 0.02, {"same"}, 0.98),
-        (0.03, 0.02, {"better"}, 0.9),
-        (-0.1, 0.02, {"worse"}, 0.99),
+        (0.03, 0.02, {"faster"}, 0.9),
+        (-0.1, 0.02, {"slower"}, 0.99),
         (0.0, 0.06, {"same", "not decided"}, 0.98),
     ],
 )
@@ -34,7 +34,7 @@ def test_drawn_pairs_are_judged_rightly(
 
     verdicts = [verdict_of(row.tolist()) for row in draws]
 
-    assert np.mean([verdict.word in words for verdict in verdicts]) >= least
+    assert np.mean([verdict.verdict in words for verdict in verdicts]) >= least
     if spread == 0.02:
         assert np.mean([verdict.pairs for verdict in verdicts]) <= 9
 
@@ -48,8 +48,8 @@ def test_the_ratio_is_the_geometric_mean_in_its_interval() -> None:
 
 
 def test_equal_figures_are_the_same_and_few_pairs_may_not_decide() -> None:
-    assert verdict_of([0.0] * 5).word == "same"
-    assert verdict_of([0.5, -0.5, 0.1], most=3).word == "not decided"
+    assert verdict_of([0.0] * 5).verdict == "same"
+    assert verdict_of([0.5, -0.5, 0.1], most=3).verdict == "not decided"
 
 
 def test_the_number_of_pairs_by_arithmetic() -> None:
