@@ -76,8 +76,12 @@ def scaling(
     frame = _to_target(frame, run, target)
     if run.rule.speed_column != SPEED:  # the spread belongs to another figure
         frame = frame.assign(variance=np.nan)
-    rows = _soonest(frame, column, run.main_group) if best else frame
-    rows = _with_steps(_with_speedups(_families(rows, column, best=best), column), column)
+    if best:  # the config of each value that reaches the target first, else the fastest
+        frame = frame[frame[GROUP] == run.main_group].sort_values(
+            [TIME, SPEED], ascending=[True, False]
+        )
+        frame = frame.drop_duplicates(column).sort_values(column, ignore_index=True)
+    rows = _with_steps(_with_speedups(_families(frame, column, best=best), column), column)
     first = [column, *(name for name in params_of(frame) if name != column), FAMILY, GROUP]
     figures = [
         SPEED, f"{SPEED}_low", f"{SPEED}_high", "speedup", "speedup_low", "speedup_high",
@@ -119,12 +123,6 @@ def _to_target(frame: pd.DataFrame, run: RunTables, target: float | None) -> pd.
         energy_j=watts * taken_s,
         cost=per_hour * taken_s / 3600 if prices else np.nan,
     )
-
-
-def _soonest(frame: pd.DataFrame, column: str, group: str) -> pd.DataFrame:
-    """Return the config of each value that reaches the target first, else the fastest."""
-    order = frame[frame[GROUP] == group].sort_values([TIME, SPEED], ascending=[True, False])
-    return order.drop_duplicates(column).sort_values(column, ignore_index=True)
 
 
 def _with_steps(rows: pd.DataFrame, column: str) -> pd.DataFrame:

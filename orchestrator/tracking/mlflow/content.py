@@ -8,7 +8,7 @@ columns without a prefix are tags (``tags.state``); the trial's id is ``tags.swe
 import getpass
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -135,27 +135,23 @@ def points(trial: TrialHistory, num_known: int = 0) -> list[Point]:
     Figures of the result that its reports end with are left out. The others come last, because
     MLflow shows the latest.
     """
-    known = [
+    found = [
         Point(name, float(value), milliseconds(at), report.step)
         for at, report in trial.reports[num_known:]
         for name, value in report.metrics.items()
     ]
-    all_points = (*known, *_concluded(trial))
-    return [point._replace(name=mlflow_name(point.name)) for point in all_points]
-
-
-def _concluded(trial: TrialHistory) -> Iterator[Point]:
-    result = trial.concluded
-    if result is None:
-        return
-    at_ms, step, reported = milliseconds(trial.finished_at), 0, dict[str, float]()
-    for at, report in trial.reports:
-        at_ms, step = max(at_ms, milliseconds(at) + 1), report.step
-        reported |= report.metrics
-    for name, value in result.metrics.items():
-        # As text, in which NaN is NaN.
-        if name not in reported or str(float(reported[name])) != str(float(value)):
-            yield Point(name, float(value), at_ms, step)
+    if (result := trial.concluded) is not None:
+        at_ms, step, reported = milliseconds(trial.finished_at), 0, dict[str, float]()
+        for at, report in trial.reports:
+            at_ms, step = max(at_ms, milliseconds(at) + 1), report.step
+            reported |= report.metrics
+        found += [
+            Point(name, float(value), at_ms, step)
+            for name, value in result.metrics.items()
+            # As text, in which NaN is NaN.
+            if name not in reported or str(float(reported[name])) != str(float(value))
+        ]
+    return [point._replace(name=mlflow_name(point.name)) for point in found]
 
 
 def child_name(trial: TrialHistory, baseline: Mapping[str, Any]) -> str:

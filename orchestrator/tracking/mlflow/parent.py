@@ -56,16 +56,12 @@ class Store:
         self.client = MlflowClient(uri)
         name, root = experiment or run.history.sweep.name, artifact_root(uri, run.run_dir)
         location = None if root is None else (root / re.sub(r"[^\w.-]", "_", name)).as_uri()
-        self.experiment_id = self._experiment(name, location)
-
-    def _experiment(self, name: str, location: str | None) -> str:
-        experiment = self.client.get_experiment_by_name(name)
-        if experiment is None:
-            return str(self.client.create_experiment(name, location))
+        found = self.client.get_experiment_by_name(name)
+        known = None if found is None else found.experiment_id
         # MLflow refuses another one of that name as long as this one is in its bin.
-        if experiment.lifecycle_stage == "deleted":
-            self.client.restore_experiment(experiment.experiment_id)
-        return str(experiment.experiment_id)
+        if found is not None and found.lifecycle_stage == "deleted":
+            self.client.restore_experiment(found.experiment_id)
+        self.experiment_id = str(known or self.client.create_experiment(name, location))
 
     def find(self, sweep: str) -> list[Run]:
         """Return the parent and the children of a run of a sweep, oldest first."""
