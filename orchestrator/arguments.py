@@ -1,7 +1,5 @@
 """Command lines: types of their arguments, and commands for the user to type."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import shlex
@@ -35,7 +33,7 @@ class Parser(argparse.ArgumentParser):
         complete: Called in place of parsing where a shell asks for completions.
     """
 
-    complete: ClassVar[Callable[[Parser], object] | None] = None
+    complete: ClassVar["Callable[[Parser], object] | None"] = None
 
     def __init__(self, *, allow_abbrev: bool = False, **more: Any) -> None:  # noqa: ANN401 - argparse's
         super().__init__(allow_abbrev=allow_abbrev, **more)

@@ -1,7 +1,5 @@
 """Data sets: found by name, checked, converted once."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +23,7 @@ class DataFolders:
     cache: Path
 
     @classmethod
-    def default(cls, root: Path | None = None) -> DataFolders:
+    def default(cls, root: Path | None = None) -> "DataFolders":
         """Return ``root``, else ``$SWEEP_DATA``, else ``data/``; its cache."""
         root = root or named_path(os.environ.get("SWEEP_DATA") or "data", "SWEEP_DATA")
         return cls(root=root.absolute(), cache=cache_folder())  # since trials run elsewhere
@@ -63,7 +61,7 @@ class DataSet(Protocol):
     def how_to_get(self) -> str:
         """Line that names the way to get it."""
 
-    def at(self, variant: str) -> DataSet:
+    def at(self, variant: str) -> "DataSet":
         """Return another size of the set (``products-synthetic@0.1``), or another folder of it.
 
         Raises:

@@ -1,7 +1,5 @@
 """The trials table's columns: their names and what their cells mean."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -34,7 +32,7 @@ def metrics_of(trials: pd.DataFrame) -> list[str]:
     return [column for column in trials.columns if column.startswith("metrics.")]
 
 
-def curve_ids_of(configs: pd.DataFrame) -> pd.Series[Any]:
+def curve_ids_of(configs: pd.DataFrame) -> "pd.Series[Any]":
     """Return the trials that what each config has learned is of."""
     return configs["curve_ids" if "curve_ids" in configs else "trial_ids"]
 
@@ -63,7 +61,7 @@ def _value(cell: Any, knob: KnobRecord) -> Any:  # noqa: ANN401 - the knob's own
     return type(default)(cell)
 
 
-def rows_of(trials: pd.DataFrame, config: Mapping[str, Any]) -> pd.Series[bool]:
+def rows_of(trials: pd.DataFrame, config: Mapping[str, Any]) -> "pd.Series[bool]":
     """Return True for the rows of a config; ignore knobs that the table does not have."""
     same = np.ones(len(trials), dtype=bool)
     for name, value in config.items():
@@ -85,7 +83,7 @@ def varying_params_of(trials: pd.DataFrame) -> list[str]:
     return varying or params[:1]
 
 
-def _equal(cells: pd.Series[Any], value: object) -> npt.NDArray[np.bool_]:
+def _equal(cells: "pd.Series[Any]", value: object) -> npt.NDArray[np.bool_]:
     wanted = cell_text(value) if pd.api.types.is_string_dtype(cells.dtype) else value
     if cells.dtype == object:
         return (cells == wanted).fillna(False).to_numpy(dtype=bool)
@@ -143,20 +141,20 @@ def text_of(cell: object) -> str:
     return "" if cell is None or pd.isna(cell) else str(cell)  # type: ignore[call-overload]
 
 
-def texts_of(rows: pd.DataFrame, column: str) -> pd.Series[str]:
+def texts_of(rows: pd.DataFrame, column: str) -> "pd.Series[str]":
     """Return a column of text, ``""`` for empty cells, and where the table has no such column."""
     if column not in rows.columns:
         return pd.Series("", index=rows.index, dtype="str")
     return rows[column].astype("str").fillna("")
 
 
-def numbers_of(rows: pd.DataFrame, column: str) -> pd.Series[float]:
+def numbers_of(rows: pd.DataFrame, column: str) -> "pd.Series[float]":
     """Return a column of numbers, NaN for empty cells, and where the table has no such column."""
     if column not in rows.columns:
         return pd.Series(np.nan, index=rows.index, dtype="float64")
     return rows[column].astype("float64")
 
 
-def tagged(rows: pd.DataFrame, tag: str) -> pd.Series[bool]:
+def tagged(rows: pd.DataFrame, tag: str) -> "pd.Series[bool]":
     """Return True for the rows where ``tags.<tag>`` is neither empty nor a no."""
     return ~texts_of(rows, f"tags.{tag}").str.lower().isin(["", "false", "no", "0"])

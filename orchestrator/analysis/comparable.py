@@ -4,8 +4,6 @@ A speed depends on the machine as much as on the config. A condition that the sw
 is what the sweep studies, and separates no rows.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import pandas as pd
@@ -46,17 +44,17 @@ _CO_LOCATIONS: Final = {
 ALL: Final = "all"
 
 
-def co_location_of(trials: pd.DataFrame) -> pd.Series[str]:
+def co_location_of(trials: pd.DataFrame) -> "pd.Series[str]":
     """Return :data:`ISOLATED`, :data:`CO_LOCATED`, ... or ``""`` if the row does not record it."""
     return texts_of(trials, "isolation").map(_CO_LOCATIONS).fillna("")
 
 
-def speed_stages(trials: pd.DataFrame) -> pd.Series[str]:
+def speed_stages(trials: pd.DataFrame) -> "pd.Series[str]":
     """Return the stage that each row's speed counts for: ``train`` for a co-located probe."""
     return trials["stage"].mask(probed_co_located(trials), str(Stage.TRAIN))
 
 
-def probed_co_located(trials: pd.DataFrame) -> pd.Series[bool]:
+def probed_co_located(trials: pd.DataFrame) -> "pd.Series[bool]":
     """Return True for co-located probes: only the interference check has them."""
     return (trials["stage"] == Stage.PROBE) & (co_location_of(trials) == CO_LOCATED)
 

@@ -1,7 +1,5 @@
 """The command line of the demo: replay the recorded sweep, print its answer, open its report."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

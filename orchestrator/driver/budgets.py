@@ -1,7 +1,5 @@
 """Budgets: limits of the time and the core-hours that all trials of a run take together."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -30,7 +28,7 @@ class Amount:
     time_s: float = 0.0
     core_s: float = 0.0
 
-    def __add__(self, other: Amount) -> Amount:
+    def __add__(self, other: "Amount") -> "Amount":
         """Return the sum of both, one after the other."""
         return Amount(time_s=self.time_s + other.time_s, core_s=self.core_s + other.core_s)
 
@@ -42,7 +40,7 @@ class Amount:
         """Return the core-hours in words, without their unit."""
         return f"{self.core_s / HOUR_S:,.2g}"
 
-    def times(self, factor: float) -> Amount:
+    def times(self, factor: float) -> "Amount":
         """Return so many times as much."""
         return Amount(time_s=factor * self.time_s, core_s=factor * self.core_s)
 

@@ -11,8 +11,6 @@ evaluates within its epoch. So a :class:`TimedLoader` looks ahead once the frame
 batch: the epoch then ends with its last step, before anything is evaluated.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -146,7 +144,7 @@ class TimedLoader(Generic[B]):
             return sum(map(self._samples, step))
         return sum(map(samples_in, step)) * self.run.world_size
 
-    def grouped(self) -> _Grouped[B]:
+    def grouped(self) -> "_Grouped[B]":
         """Return the batches of a new pass, in steps."""
         return _Grouped(self._loader, self.batches_per_step, self.num_steps)
 

@@ -1,7 +1,5 @@
 """The protocols of an executor and of what drives it, and the launch that passes between them."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +35,7 @@ class Conductor(Protocol):
     def interrupted(self) -> bool:
         """Return True if running trials are to be abandoned and nothing more started."""
 
-    def next_launch(self) -> Launch | Pause | None:
+    def next_launch(self) -> "Launch | Pause | None":
         """Return the next launch; ``WAIT`` until a trial has finished; None at the end."""
 
     def started(self, start: Started) -> None:
@@ -150,7 +148,7 @@ class Deadline:
     at: float
     reason: str
 
-    def __reduce__(self) -> tuple[Callable[[float, str], Deadline], tuple[float, str]]:
+    def __reduce__(self) -> "tuple[Callable[[float, str], Deadline], tuple[float, str]]":
         """Send the seconds that are left: clocks of nodes differ."""
         return _received, (self.at - steady_time(), self.reason)
 
@@ -205,7 +203,7 @@ class Launch:
     in_slices: bool = False
     rerun: bool = True
     watched: bool = False
-    others: tuple[Launch, ...] = ()
+    others: "tuple[Launch, ...]" = ()
     failed_attempts: int = 0
 
     @property
@@ -233,7 +231,7 @@ class Launch:
         """Folder of checkpoints of learning curves."""
         return self.curves_dir or self.scratch / "curves"
 
-    def each(self) -> tuple[Launch, ...]:
+    def each(self) -> "tuple[Launch, ...]":
         """Return a launch for each trial."""
         return (replace(self, others=()), *self.others)
 

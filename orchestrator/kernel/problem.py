@@ -1,7 +1,5 @@
 """The input of a search, and the configs that are known before anything has run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -141,7 +139,7 @@ class Candidates:
         return True
 
     @classmethod
-    def of(cls, problem: SearchProblem, configs: Iterable[Mapping[str, Any]]) -> Candidates:
+    def of(cls, problem: SearchProblem, configs: Iterable[Mapping[str, Any]]) -> "Candidates":
         """Return the candidates among many combinations."""
         candidates = cls(problem=problem)
         for config in configs:

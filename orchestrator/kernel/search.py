@@ -1,7 +1,5 @@
 """A search: what to try next, given the results so far."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -149,7 +147,7 @@ class SearchSpec:
         """Return a fresh search over ``problem``."""
         raise NotImplementedError
 
-    def with_trials(self, trials: int) -> SearchSpec:
+    def with_trials(self, trials: int) -> "SearchSpec":
         """Return the same search, limited to ``trials`` configs, by its field of that name."""
         limited: SearchSpec = replace(cast("Any", self), trials=trials)
         return limited

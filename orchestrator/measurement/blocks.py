@@ -14,8 +14,6 @@ loader: the time of a loader to start and to end is in some step.
 The rest of a step is ``other``: Python between them, logging, read-backs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -74,7 +72,7 @@ class Block:
     samples: int
     duration_s: float
     end: Dropped | None
-    phases: Mapping[Phase, float]
+    phases: "Mapping[Phase, float]"
     host_s: float | None = None
 
     def to_row(self) -> Row:
@@ -83,7 +81,7 @@ class Block:
         return (*place, round(self.duration_s, 9), _ENDS.index(self.end))
 
     @classmethod
-    def from_row(cls, row: Row) -> Block:
+    def from_row(cls, row: Row) -> "Block":
         """Return the inverse of :meth:`to_row`."""
         epoch, first_step, num_steps, samples = (int(value) for value in row[:4])
         return cls(
@@ -99,7 +97,7 @@ class Block:
 
 def blocks_of(
     epoch: int,
-    steps: Sequence[Step],
+    steps: "Sequence[Step]",
     *,
     burst: int = 1,
     first_step: int = 0,
@@ -154,7 +152,7 @@ def _bounds(num_steps: int, burst: int, most: int, *, begin: int) -> list[int]:
 
 
 def _block(
-    epoch: int, steps: Sequence[Step], first_step: int, *, end: Dropped | None = None
+    epoch: int, steps: "Sequence[Step]", first_step: int, *, end: Dropped | None = None
 ) -> Block:
     phases: dict[Phase, float] = {}
     for step in steps:

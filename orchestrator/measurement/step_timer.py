@@ -1,7 +1,5 @@
 """Timer of steps: marks of a clock, turned into blocks of steps and their phases."""
 
-from __future__ import annotations
-
 import time
 from types import TracebackType
 
@@ -73,7 +71,7 @@ class StepTimer:
         self._current.samples = samples
         self._pending.append(self._current)
 
-    def phase(self, phase: Phase) -> PhaseTimer:
+    def phase(self, phase: Phase) -> "PhaseTimer":
         """Return a context that adds its duration to ``phase`` of the current step."""
         return PhaseTimer(self.clock, self._current, phase)
 
@@ -129,8 +127,10 @@ class StepTimer:
         if is_whole and self._pending:
             self._pending[-1].end = ended
         has_ended = is_whole if has_ended is None else has_ended
-        # Few steps of an epoch that was cut are not to stand for all that were too short.
-        whole = has_ended or self._is_after_a_short_epoch
+        # Few steps of an epoch that was cut are not to stand for all that were too short: the one
+        # before was whole and one block.
+        is_after_a_short_one = bool(self.epochs) and self.epochs[-1].is_whole
+        whole = has_ended or (is_after_a_short_one and not self.blocks[-1].first_step)
         self._resolve(index, len(self._pending), whole=whole)
         if not self._num_resolved:
             return
@@ -140,11 +140,6 @@ class StepTimer:
         took_s = self._end_s - begin_s
         epoch = Epoch(index=index, start_s=start_s, duration_s=took_s, is_whole=is_whole)
         self.epochs.append(epoch)
-
-    @property
-    def _is_after_a_short_epoch(self) -> bool:
-        """True where the epoch before was whole and one block, being too short for more."""
-        return bool(self.epochs) and self.epochs[-1].is_whole and not self.blocks[-1].first_step
 
     def _resolve(self, index: int, count: int, *, whole: bool) -> None:
         if not count:

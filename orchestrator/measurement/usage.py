@@ -6,8 +6,6 @@ worker's Private_Dirty is what it has written and shares with no other process: 
 pages are copied on write. Pages of a mapped file that only one worker reads are not in it.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import statistics
@@ -37,7 +35,7 @@ class Usage(NamedTuple):
     system_s: float = 0.0
     minor_faults: int = 0
 
-    def grown(self, before: Usage, after: Usage) -> Usage:
+    def grown(self, before: "Usage", after: "Usage") -> "Usage":
         """Return it with what was used between two readings."""
         return Usage(
             self.user_s + after.user_s - before.user_s,

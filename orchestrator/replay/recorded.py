@@ -1,7 +1,5 @@
 """Recorded runs, and those of a run directory, read from its journal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -70,7 +68,7 @@ class RecordedRun:
         """Epochs up to its last report."""
         return self.reports[-1].epoch if self.reports else 0
 
-    def only(self, keep: Callable[[str], bool]) -> RecordedRun:
+    def only(self, keep: Callable[[str], bool]) -> "RecordedRun":
         """Return the run with the figures and verdicts that ``keep`` allows by name."""
 
         def left(known: Mapping[str, V]) -> dict[str, V]:

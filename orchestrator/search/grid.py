@@ -3,8 +3,6 @@
 And the checks that the constructors of all searches share.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -161,7 +159,7 @@ class Rounds(Search):
 
     extends = True
 
-    def __init__(self, spec: Grid | Random, problem: SearchProblem) -> None:
+    def __init__(self, spec: "Grid | Random", problem: SearchProblem) -> None:
         self._spec, self._problem = spec, problem
         candidates = spec.candidates(problem)
         self._keys = candidates.keys

@@ -1,7 +1,5 @@
 """Asynchronous successive halving, ``stopping=Asha("val_acc")``: at a rung a trial may end."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -79,7 +77,7 @@ class Asha:
         stated = [goals[each] if isinstance(each, str) else each for each in self.metrics]
         return stated or list(goals.values())
 
-    def start(self, problem: SearchProblem) -> Ending:
+    def start(self, problem: SearchProblem) -> "Ending":
         """Return the comparison of a search's trials, which none has begun."""
         return Ending(problem, self)
 

@@ -1,7 +1,5 @@
 """A run directory: locked while a run writes to it; its files by name, written whole or not."""
 
-from __future__ import annotations
-
 import csv
 import fcntl
 import io
@@ -200,7 +198,7 @@ class RunDirectory:
             ) from None
 
     @classmethod
-    def new(cls, path: Path | None, folder: Path) -> RunDirectory:
+    def new(cls, path: Path | None, folder: Path) -> "RunDirectory":
         """Return the directory of a new run: ``path``, or one in ``folder`` named by the time.
 
         Drivers that start in one second have one each: the second one's ends in ``-2``.

@@ -4,8 +4,6 @@ A field is declared once, in :class:`SweepRecord`. Its type is what a reader che
 states whether a resumed run must have the same.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import json
@@ -210,7 +208,7 @@ class SweepRecord:
         return plain
 
     @classmethod
-    def from_json(cls, content: Mapping[str, Any], where: str) -> SweepRecord:
+    def from_json(cls, content: Mapping[str, Any], where: str) -> "SweepRecord":
         """Return the record that :meth:`to_json` wrote.
 
         Args:
@@ -252,7 +250,7 @@ class SweepRecord:
             return file
         raise RunDirectoryError(f"{file}: the run's sweep file {what}", instead)
 
-    def changes(self, before: SweepRecord, part: Part) -> dict[str, tuple[Any, Any]]:
+    def changes(self, before: "SweepRecord", part: Part) -> dict[str, tuple[Any, Any]]:
         """Return what differs from ``before`` in one part, as JSON has it.
 
         Returns:

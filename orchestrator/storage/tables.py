@@ -12,8 +12,6 @@ metrics are ``float64``; knobs, seeds and counts are nullable ``Int64``, ``boole
 ``started_at`` is a UTC time.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -219,14 +217,14 @@ def _knob_dtype(knob: KnobRecord) -> str:
 _BOOLEANS = {True: True, False: False, "True": True, "False": False}
 
 
-def _whole(cells: pd.Series[Any]) -> pd.Series[Any]:
+def _whole(cells: "pd.Series[Any]") -> "pd.Series[Any]":
     """Return the cells as ints; what is none, in a damaged journal, as not known."""
     if cells.dtype.kind == "i":
         return cells.astype("Int64")
     return cells.where(cells.isna() | (cells % 1 == 0)).astype("Int64")
 
 
-def _figures(cells: pd.Series[Any]) -> pd.Series[Any]:
+def _figures(cells: "pd.Series[Any]") -> "pd.Series[Any]":
     """Return the cells as numbers, infinite ones as not known: no page or store takes them."""
     try:
         numbers = cells.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -235,7 +233,7 @@ def _figures(cells: pd.Series[Any]) -> pd.Series[Any]:
     return pd.Series(np.where(np.isfinite(numbers), numbers, np.nan), index=cells.index)
 
 
-_CONVERT: dict[str, Callable[[pd.Series[Any]], pd.Series[Any]]] = {
+_CONVERT: "dict[str, Callable[[pd.Series[Any]], pd.Series[Any]]]" = {
     "str": lambda cells: cells.map(str, na_action="ignore").astype("str"),
     "boolean": lambda cells: cells.map(_BOOLEANS).astype("boolean"),
     "Int64": lambda cells: _whole(pd.to_numeric(cells, errors="coerce")),

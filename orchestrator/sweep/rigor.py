@@ -1,7 +1,5 @@
 """Rigor: how sure an answer is, and what it may cost to be so."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
@@ -99,17 +97,17 @@ class Rigor:
         return replace(objective, tolerance=float(self.tie_margin), relative=True)
 
     @staticmethod
-    def quick() -> Rigor:
+    def quick() -> "Rigor":
         """Return the preset of a first look: one round of claims, no repeats, no check."""
         return Rigor(max_repeats=1, max_confirm=3, finalists=1, check_isolated=0)
 
     @staticmethod
-    def standard() -> Rigor:
+    def standard() -> "Rigor":
         """Return the defaults."""
         return Rigor()
 
     @staticmethod
-    def thorough() -> Rigor:
+    def thorough() -> "Rigor":
         """Return the preset of figures to publish: more runs of more configs."""
         return Rigor(
             repeats=2, max_repeats=6, confirm=5, max_confirm=25, finalists=3, check_isolated=4

@@ -1,7 +1,5 @@
 """``python -m orchestrator init``: a sweep with a trainable to begin with, or one of a script."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

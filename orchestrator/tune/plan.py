@@ -5,8 +5,6 @@ machine that slows down slows all of them, and each is compared with the script'
 round.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -60,12 +58,12 @@ class Setting:
         """Return how many batches it may have loaded ahead."""
         return self.num_workers * (self.prefetch_factor or PREFETCH)
 
-    def changes(self, own: Setting) -> dict[str, Any]:
+    def changes(self, own: "Setting") -> dict[str, Any]:
         """Return the arguments that differ from the script's own."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: value for name, value in values.items() if value != getattr(own, name)}
 
-    def shown(self, own: Setting) -> str:
+    def shown(self, own: "Setting") -> str:
         """Return the arguments that differ, as they are written."""
         changes = self.changes(own)
         return ", ".join(f"{name}={value!r}" for name, value in changes.items()) or "as it is"
@@ -125,7 +123,7 @@ class Work:
         error: Found: failure of the script.
     """
 
-    plan: Explore | Confirm | None = None
+    plan: "Explore | Confirm | None" = None
     checked: Setting | None = None
     loader: int | None = None
     began_s: float

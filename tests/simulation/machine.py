@@ -1,7 +1,5 @@
 """A simulated machine: its clock, its executor, and one driver after another on its disk."""
 
-from __future__ import annotations
-
 import io
 import random
 import signal
@@ -62,7 +60,7 @@ class Clock:
 class Simulated(ReplayExecutor):
     """Plays made runs on the machine's clock. A driver may die at each of its steps."""
 
-    def __init__(self, machine: MachineState) -> None:
+    def __init__(self, machine: "MachineState") -> None:
         self._its = machine
         super().__init__(made, machine.case.machine, began_at=machine.clock.elapsed)
 
@@ -116,7 +114,7 @@ def _state(trial: Trial, epochs: int) -> bytes:
 class _Stepping:
     """A conductor with a step before each call."""
 
-    def __init__(self, conductor: Any, machine: MachineState) -> None:  # noqa: ANN401
+    def __init__(self, conductor: Any, machine: "MachineState") -> None:  # noqa: ANN401
         self._conductor, self._its = conductor, machine
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
@@ -128,7 +126,7 @@ class _Stepping:
 class Said(Fold):
     """What the user has seen to have ended, and when."""
 
-    def __init__(self, machine: MachineState) -> None:
+    def __init__(self, machine: "MachineState") -> None:
         self._its = machine
 
     def apply(self, event: Event) -> None:

@@ -15,8 +15,6 @@ runs that affects every config alike is in the common change as well: two runs c
 two.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -160,7 +158,7 @@ class Figure:
         return against(own_changes(self.rows), 0.0)
 
 
-def against(rows: pd.DataFrame, limit: pd.Series[float] | float) -> pd.DataFrame:
+def against(rows: pd.DataFrame, limit: "pd.Series[float] | float") -> pd.DataFrame:
     """Test changes against a limit.
 
     Returns:

@@ -6,8 +6,6 @@ The speed, the start of an epoch, the set-up and the warm-up are its setting's. 
 epochs and the time of all evaluations are its combination's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -217,7 +215,7 @@ def curve_times(trials: pd.DataFrame, ends: pd.DataFrame, curves: pd.DataFrame) 
     return of_combination.assign(eval_s=own * of_combination["epochs"])
 
 
-def _samples_per_epoch(ends: pd.DataFrame, curves: pd.DataFrame) -> pd.Series[float]:
+def _samples_per_epoch(ends: pd.DataFrame, curves: pd.DataFrame) -> "pd.Series[float]":
     """Return the samples of an epoch of each row: as reported, or by its own rate."""
     speed = numbers_of(ends, SPEED)
     told = (numbers_of(ends, _EPOCH_S) - epoch_starts(ends)) * speed

@@ -1,7 +1,5 @@
 """Reasons in words: for the config, for none."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -84,7 +82,7 @@ def why_none(selection: Selection, tables: RunTables) -> str:
     return f"no trial completed ({states_text(of_stage)}{most_often(of_stage['reason'])})"
 
 
-def most_often(reasons: pd.Series[str]) -> str:
+def most_often(reasons: "pd.Series[str]") -> str:
     """Return ``; most often: out of memory``, the first line of the most frequent; "" for none."""
     texts = reasons.map(text_of)
     causes = texts.map(cause)

@@ -1,7 +1,5 @@
 """One figure of every config of a run or of a table, with the noise that repeats show."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -112,7 +110,7 @@ def _idle_knobs(rows: pd.DataFrame) -> dict[str, npt.NDArray[np.bool_]]:
     }
 
 
-def kind_of(metric: str, figures: pd.Series[Any]) -> Kind:
+def kind_of(metric: str, figures: "pd.Series[Any]") -> Kind:
     """Return how two figures of a metric are compared.
 
     By their ratio, unless it was learned, is a share, or may be 0 or less.

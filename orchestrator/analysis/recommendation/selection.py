@@ -1,7 +1,5 @@
 """The config that the searching runs select, and those to repeat; light, for the driver."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -217,7 +215,7 @@ def _candidates(tables: RunTables) -> tuple[pd.DataFrame, TrialState]:
     return configs, TrialState.COMPLETED
 
 
-def _unresolved(slower: pd.DataFrame, best: pd.Series[Any], rule: Rule) -> pd.DataFrame:
+def _unresolved(slower: pd.DataFrame, best: "pd.Series[Any]", rule: Rule) -> pd.DataFrame:
     """Return the configs outside the margin that may yet lie within it.
 
     If nothing was repeated, their own intervals decide.

@@ -1,7 +1,5 @@
 """The start of a training, set-up and warm-up, and after how many epochs a longer one pays."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Final, NamedTuple
 
@@ -65,7 +63,7 @@ def break_even(tables: RunTables, config: Config) -> BreakEven | None:
     return found if found.excess_s > known[1] else None
 
 
-def _compared(late: pd.Series[Any], soon: pd.Series[Any], tables: RunTables) -> BreakEven:
+def _compared(late: "pd.Series[Any]", soon: "pd.Series[Any]", tables: RunTables) -> BreakEven:
     excess_s, saved_s = late["start_s"] - soon["start_s"], soon["epoch_s"] - late["epoch_s"]
     config, other = (config_of(each.to_dict(), tables.sweep) for each in (late, soon))
     epochs = excess_s / saved_s if saved_s > 0 else math.inf

@@ -1,7 +1,5 @@
 """A run as the report and the picture show it: its tables, joined and marked once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,13 +27,13 @@ _BESIDE: Final = ("peak_rss_gib", "epoch_s", "step_ms")
 """Figures for the other axis with a single objective, if nothing was learned."""
 
 
-def limited(rows: pd.DataFrame, most: int, kept: pd.Series[bool]) -> pd.DataFrame:
+def limited(rows: pd.DataFrame, most: int, kept: "pd.Series[bool]") -> pd.DataFrame:
     """Return at most so many rows, in their order: the kept ones, then the first of the others."""
     places = np.argsort(~kept.to_numpy(dtype=np.bool_), kind="stable")
     return rows.iloc[np.sort(places[:most])]
 
 
-def are_marked(configs: pd.DataFrame) -> pd.Series[bool]:
+def are_marked(configs: pd.DataFrame) -> "pd.Series[bool]":
     """Return True for the front, the baseline and the recommended config."""
     return configs["on_front"] | configs["is_baseline"] | configs["is_recommended"]
 

@@ -13,8 +13,6 @@ Means of log speeds are compared, with the spread between fresh runs pooled over
 distinguished from the best.
 """
 
-from __future__ import annotations
-
 import math
 from enum import StrEnum
 from typing import Any, Final
@@ -83,7 +81,7 @@ def against_best(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
     return configs.assign(**{name: answers[name] for name in answers.columns})
 
 
-def speed_numbers(configs: pd.DataFrame, speed_column: str) -> pd.Series[int]:
+def speed_numbers(configs: pd.DataFrame, speed_column: str) -> "pd.Series[int]":
     """Return a number for each config, the same if the speeds come from the same runs.
 
     Composed configs of one setting are equally fast; in other tables each config has its own runs.
@@ -125,7 +123,7 @@ def _compared_speeds(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
     )
 
 
-def _quantiles(df: pd.Series[Any], num_configs: int) -> pd.Series[float]:
+def _quantiles(df: "pd.Series[Any]", num_configs: int) -> "pd.Series[float]":
     """Return the quantile of the comparison for each number of degrees of freedom."""
     others = max(num_configs - 1, 1)
     quantiles = df.map(
@@ -176,14 +174,14 @@ def _least(logs: Floats, variances: Floats, quantile: float, columns: Places) ->
     return least
 
 
-def presumably_apart(ratios: pd.Series[Any]) -> pd.Series[bool]:
+def presumably_apart(ratios: "pd.Series[Any]") -> "pd.Series[bool]":
     """Return True for ratios to the best that the presumed noise does not explain."""
     quantile = comparison_quantile(max(len(ratios) - 1, 1), _LARGE_DF)
     reach = (quantile + _Z_80) * math.sqrt(2 * math.log1p(PRESUMED_CV**2))
     return ratios < math.exp(-reach)
 
 
-def resolvable(ranked: pd.DataFrame, rule: Rule, *, max_runs: int) -> pd.Series[bool]:
+def resolvable(ranked: pd.DataFrame, rule: Rule, *, max_runs: int) -> "pd.Series[bool]":
     """Return True for the configs whose verdict ``max_runs`` of it and of the best would settle.
 
     False for configs without a known spread.

@@ -1,7 +1,5 @@
 """A table of configs from a table of trials: repeats combined; gains of configs by ceilings."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Collection
@@ -98,9 +96,9 @@ def by_config(
 def _with_learned(
     configs: pd.DataFrame,
     rows: pd.DataFrame,
-    ids: pd.Series[int],
+    ids: "pd.Series[int]",
     speed: str,
-    are_good: pd.Series[bool],
+    are_good: "pd.Series[bool]",
 ) -> pd.DataFrame:
     """Add the figures of what was learned, and ``num_all_runs``, over the runs of all groups.
 
@@ -123,7 +121,7 @@ def _with_learned(
     )
 
 
-def _are_evaluated(trials: pd.DataFrame) -> pd.Series[bool]:
+def _are_evaluated(trials: pd.DataFrame) -> "pd.Series[bool]":
     """Return True for runs that report what was learned: all, if no run of any stage does."""
     names = [column.removeprefix("metrics.") for column in metrics_of(trials)]
     learned = [f"metrics.{n}" for n in names if is_learned(n) and n not in OF_SPEED_RUNS]
@@ -131,7 +129,7 @@ def _are_evaluated(trials: pd.DataFrame) -> pd.Series[bool]:
     return are_evaluated | (not are_evaluated.any())
 
 
-def _without_partial(rows: pd.DataFrame, ids: pd.Series[int]) -> pd.DataFrame:
+def _without_partial(rows: pd.DataFrame, ids: "pd.Series[int]") -> pd.DataFrame:
     """Return the rows without figures that a part of the runs would misrepresent.
 
     These are the :data:`TOTALS` of runs of speed alone, which end early, and figures to a target
@@ -149,7 +147,7 @@ def _without_partial(rows: pd.DataFrame, ids: pd.Series[int]) -> pd.DataFrame:
     return rows.assign(**figures)
 
 
-def _trial_ids(rows: pd.DataFrame, ids: pd.Series[int]) -> pd.Series[Any]:
+def _trial_ids(rows: pd.DataFrame, ids: "pd.Series[int]") -> "pd.Series[Any]":
     """Return the trials of each config; a group-by with Python's tuples takes ten times as long."""
     names = defaultdict[int, list[str]](list)
     for config, name in zip(ids[rows.index].tolist(), rows["trial_id"].tolist(), strict=True):

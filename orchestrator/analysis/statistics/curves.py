@@ -4,8 +4,6 @@ The trials of one curve have the same ``curve`` cell. A later trial resumes wher
 paused, or trains from the start if the checkpoint was gone.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 import pandas as pd
@@ -21,7 +19,7 @@ WHOLE_CLOCK: Final = "elapsed_s"
 """Time since the process began, for trials that report no training time."""
 
 
-def last_of_curves(rows: pd.DataFrame) -> pd.Series[bool]:
+def last_of_curves(rows: pd.DataFrame) -> "pd.Series[bool]":
     """Return True for the last of the rows of each curve, in the order of the table.
 
     Each row without a curve is its own curve.

@@ -1,7 +1,5 @@
 """Effects of the machine on all speeds of a run: drift, and interference of co-located trials."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -265,7 +263,7 @@ def interference_effect(trials: pd.DataFrame, sweep: SweepRecord) -> Interferenc
     )
 
 
-def _differences(runs: pd.DataFrame, rule: Rule) -> tuple[pd.Series[float], pd.Series[bool]]:
+def _differences(runs: pd.DataFrame, rule: Rule) -> "tuple[pd.Series[float], pd.Series[bool]]":
     """Return each config's log speed co-located less isolated, and if both runs were clean.
 
     A row for each round and kind of processor that has both, indexed by ``config`` and more.

@@ -4,8 +4,6 @@ Source: Kung, Luccio and Preparata, "On finding the maxima of a set of vectors",
 22, 1975.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import moocore
@@ -68,7 +66,7 @@ def front_of_points(points: Floats) -> Mask:
     return np.asarray(front, dtype=np.bool_)
 
 
-def _figures(frame: pd.DataFrame, objective: Objective) -> pd.Series[float]:
+def _figures(frame: pd.DataFrame, objective: Objective) -> "pd.Series[float]":
     column = column_of(objective)
     cells = frame[column if column in frame.columns else objective.metric]
     return pd.Series(cells.to_numpy(dtype=np.float64, na_value=np.nan), index=frame.index)

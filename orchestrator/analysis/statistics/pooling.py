@@ -19,8 +19,6 @@ as in ISO 5725-2, at 1 % corrected for the number of configs), the config keeps 
 is left out of the pool. Disturbed runs are left out too, if others were repeated.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -67,7 +65,7 @@ class Pool:
     within: float
     num_configs: int
     stages: tuple[str, ...]
-    apart: pd.Index[Any]
+    apart: "pd.Index[Any]"
     borrowed: tuple[str, ...] = ()
 
     @property
@@ -124,7 +122,7 @@ def spread_of(cells: pd.DataFrame, trials: pd.DataFrame, stage: Stage, speed: st
     return spread
 
 
-def speed_cells(rows: pd.DataFrame, keys: list[pd.Series[Any]], speed: str) -> pd.DataFrame:
+def speed_cells(rows: pd.DataFrame, keys: "list[pd.Series[Any]]", speed: str) -> pd.DataFrame:
     """Return one row a group of ``keys``, over its runs that have a speed.
 
     Columns: the number ``known`` of these runs, and for their log speeds the number ``num``, the
@@ -217,13 +215,13 @@ def pools_of(trials: pd.DataFrame, stage: Stage, speed: str) -> dict[str, Pool]:
     return pools
 
 
-def config_ids(trials: pd.DataFrame) -> pd.Series[int]:
+def config_ids(trials: pd.DataFrame) -> "pd.Series[int]":
     """Return a number for each row, the same for rows of one config and group."""
     keys = [*varying_params_of(trials), *([GROUP] if GROUP in trials.columns else [])]
     return trials.groupby(keys, sort=False, dropna=False).ngroup().rename("config")
 
 
-def disturbed(rows: pd.DataFrame) -> pd.Series[bool]:
+def disturbed(rows: pd.DataFrame) -> "pd.Series[bool]":
     """Return True for rows of runs with other load on their cores."""
     return tagged(rows, LOAD)
 
@@ -243,7 +241,7 @@ def load_text(rows: pd.DataFrame) -> tuple[int, int, str]:
     return num_dirty, watched, text if watched else "no run was watched for other load"
 
 
-def shared_a_round(finals: pd.DataFrame) -> pd.Series[bool]:
+def shared_a_round(finals: pd.DataFrame) -> "pd.Series[bool]":
     """Return True for rows of the confirm stage that share their round with another config.
 
     The run that evaluates the test split, and the run that trains the far end of the front, have
@@ -254,11 +252,11 @@ def shared_a_round(finals: pd.DataFrame) -> pd.Series[bool]:
     return of_round.transform("min") < of_round.transform("max")
 
 
-def counting(rows: pd.DataFrame, keys: list[pd.Series[Any]]) -> pd.Series[bool]:
+def counting(rows: pd.DataFrame, keys: "list[pd.Series[Any]]") -> "pd.Series[bool]":
     """Return True for rows that count: clean ones, and all of a group of ``keys`` without any."""
     return preferred(~disturbed(rows), keys)
 
 
-def preferred(are_good: pd.Series[bool], keys: list[pd.Series[Any]]) -> pd.Series[bool]:
+def preferred(are_good: "pd.Series[bool]", keys: "list[pd.Series[Any]]") -> "pd.Series[bool]":
     """Return True for the good rows, and for all rows of a group of ``keys`` without a good one."""
     return are_good | ~are_good.groupby(keys, sort=False, dropna=False).transform("any")

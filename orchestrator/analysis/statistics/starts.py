@@ -1,7 +1,5 @@
 """The parts of a run's time that it spends once, and once an epoch."""
 
-from __future__ import annotations
-
 from typing import Final
 
 import pandas as pd
@@ -36,7 +34,7 @@ def one_offs(trials: pd.DataFrame) -> pd.DataFrame:
     return known.set_axis(trials["trial_id"])
 
 
-def epoch_starts(rows: pd.DataFrame) -> pd.Series[float]:
+def epoch_starts(rows: pd.DataFrame) -> "pd.Series[float]":
     """Return the start of an epoch that comes on top of samples over speed.
 
     Nothing where epochs are too short for a steady state: the rate has the start in it then.

@@ -1,7 +1,5 @@
 """A run's tables, and the tables that every part of the analysis derives from them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -193,7 +191,7 @@ class RunTables:
         configs = self._completed if is_completed else self._searched(self.searched, state)
         return configs[configs[GROUP] == self.main_group]
 
-    def combinations(self, rows: pd.DataFrame) -> pd.Series[int] | None:
+    def combinations(self, rows: pd.DataFrame) -> "pd.Series[int] | None":
         """Return a number for rows that learn alike; None if a curve is of its own config alone."""
         if not self.is_composed:
             return None
@@ -204,11 +202,11 @@ class RunTables:
         is_free = {k for k, role in self.roles.items() if self.is_composed and role is Role.SYSTEMS}
         return {name: value for name, value in config.items() if name not in is_free}
 
-    def only(self, are_asked: pd.Series[bool]) -> RunTables:
+    def only(self, are_asked: "pd.Series[bool]") -> "RunTables":
         """Return the run with some of its trials alone: ``run.only(run.trials["seed"] == 0)``."""
         return replace(self, trials=self.trials[are_asked].reset_index(drop=True))
 
-    def aiming_at(self, target: float) -> RunTables:
+    def aiming_at(self, target: float) -> "RunTables":
         """Return the run as one of a sweep with this accuracy as its target."""
         accuracy = self.rule.accuracy
         wanted = Objective(accuracy.metric, accuracy.goal, bound=target)
@@ -276,7 +274,7 @@ class RunTables:
         )
 
 
-def run_intervals(grouped: pd.DataFrame) -> dict[str, pd.Series[Any]]:
+def run_intervals(grouped: pd.DataFrame) -> "dict[str, pd.Series[Any]]":
     """Return the ends of each row's interval and :data:`OVER`, by column; {} without speeds.
 
     A run's own interval, over the blocks within it, is narrower than the difference between two

@@ -4,8 +4,6 @@ A declaration gives the parser's entry, the field of the sweep that the option r
 resumed run takes the option over, and the option's line of the help.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -173,7 +171,7 @@ class Options:
         stored: dict[str, Any] = json.loads(json.dumps(values, default=str))
         return stored
 
-    def completed(self) -> tuple[Options, SweepRecord | None]:
+    def completed(self) -> "tuple[Options, SweepRecord | None]":
         """Return the options with those of the run that is resumed, and its record; or None.
 
         Raises:
@@ -194,7 +192,7 @@ class Options:
             options = replace(options, sweep_file=own)
         return options, before
 
-    def resuming(self, stored: Mapping[str, Any]) -> Options:
+    def resuming(self, stored: Mapping[str, Any]) -> "Options":
         """Return these options with the stored values of those that are not given again.
 
         A stored option that contradicts a given one is left out.

@@ -5,8 +5,6 @@ asks and decides, the journal remembers. Tune places trials on the cluster, star
 reuses the actors that supervise them, and takes everything down again.
 """
 
-from __future__ import annotations
-
 import atexit
 import logging
 import os

@@ -1,7 +1,5 @@
 """Nodes: their fork servers, the driver's own or an actor's, and checks before the first trial."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

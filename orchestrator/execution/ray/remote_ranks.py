@@ -4,8 +4,6 @@ Each node has one bundle of the trial's placement group. Tune's actor has the fi
 ranks of the first node itself.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from typing import Any, Final

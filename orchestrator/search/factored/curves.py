@@ -1,7 +1,5 @@
 """Learning curves: in rungs, where the better ones train on; in a race; the composed front."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from operator import itemgetter

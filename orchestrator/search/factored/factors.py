@@ -1,7 +1,5 @@
 """Input of a factored search: groups, settings and curves of a space; what the search looks for."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect
 from collections.abc import Mapping, Sequence
@@ -72,7 +70,7 @@ class Factors:
         self._setting = self._places(Role.SYSTEMS, Role.BOTH)
         self._curve = self._places(Role.LEARNING, Role.BOTH)
 
-    def as_both(self, knob: str) -> Factors:
+    def as_both(self, knob: str) -> "Factors":
         """Return the same space with ``knob`` changing speed and learning."""
         return Factors(self.candidates, {**self.roles, knob: Role.BOTH}, self.halved)
 

@@ -1,7 +1,5 @@
 """Findings of a factored search: speeds of settings, curves, fingerprints."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections import defaultdict

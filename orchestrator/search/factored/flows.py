@@ -1,7 +1,5 @@
 """Flows of trials: steps one after the other, and flows side by side."""
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ class _Line:
     """A flow, the line that waits for its end, and how much of its step has not ended."""
 
     flow: Flow
-    within: _Line | None = None
+    within: "_Line | None" = None
     num_left: int = 0
 
 

@@ -1,7 +1,5 @@
 """The stages of a factored search, counted before anything has run."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Final

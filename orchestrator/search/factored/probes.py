@@ -1,7 +1,5 @@
 """Probes of a factored search: short isolated runs, until the speeds of settings are known."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -1,7 +1,5 @@
 """Checks of the knobs' roles: a knob may change what its role excludes."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Generator, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The factored search: as a sweep file states it, and its stages in order."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections import defaultdict

@@ -6,8 +6,6 @@ for the multi-armed bandit and reinforcement learning problems", JMLR 7, 2006), 
 spread that is estimated from all settings together.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Plans of a small sweep, on machines with and without GPUs, and earlier runs of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -107,7 +105,7 @@ class Staged(SearchSpec):
     def start(self, problem: SearchProblem) -> Search:
         raise NotImplementedError
 
-    def with_trials(self, trials: int) -> Staged:
+    def with_trials(self, trials: int) -> "Staged":
         return self
 
     def planned(self, problem: SearchProblem) -> Sequence[PlannedStage]:

@@ -1,7 +1,5 @@
 """Recorder: its times add up to the run, and what did not happen has no figure."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -142,7 +140,7 @@ class Event:
 
     at_ms: float
 
-    def elapsed_time(self, later: Event) -> float:
+    def elapsed_time(self, later: "Event") -> float:
         return float(np.float32(later.at_ms - self.at_ms))
 
 

@@ -1,7 +1,5 @@
 """Journals as a driver writes them, and their content read in the plainest way."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -105,7 +103,7 @@ class Scribe:
     def record(self, event: str, **content: object) -> None:
         self._tell(append(self._journal, event, **content))
 
-    def sweep(self, **changes: object) -> Scribe:
+    def sweep(self, **changes: object) -> "Scribe":
         self.record("sweep", sweep=make_record(**changes).to_json())
         return self
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator
@@ -131,7 +129,7 @@ class Graph:
         self.at = "nowhere"
         self.kept_for: list[object] = []
 
-    def to(self, device: torch.device, *, non_blocking: bool) -> Graph:
+    def to(self, device: torch.device, *, non_blocking: bool) -> "Graph":
         there = Graph()
         there.at = f"{device} {non_blocking}"
         return there

@@ -1,7 +1,5 @@
 """Lines: accuracy over time and over samples."""
 
-from __future__ import annotations
-
 import html
 import math
 from typing import Final
@@ -77,7 +75,7 @@ def curves_of(view: View) -> Section:
     return Section("curves", title, lines=lines, figures=tuple(figures))
 
 
-def _kinds(view: View, trials: pd.Index[str]) -> pd.Series[str]:
+def _kinds(view: View, trials: "pd.Index[str]") -> "pd.Series[str]":
     """Return the word of each trial's line; the curves of a composed config have its word."""
     configs, kinds = view.all_configs, pd.Series("other trials", index=trials)
     marks = {"on_front": "on the front", "is_baseline": "baseline", "is_recommended": "recommended"}

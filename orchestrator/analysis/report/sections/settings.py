@@ -5,8 +5,6 @@ few knobs as these allow; of several such configs it takes the fastest. The figu
 searching runs, as in the table of configs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import chain, pairwise
 from textwrap import shorten
@@ -65,7 +63,7 @@ def _wish(objective: Objective) -> str:
     return f"{'least' if objective.goal is Goal.MINIMIZE else 'most'} {what}"
 
 
-def _is_best(view: View, objective: Objective) -> pd.Series[bool]:
+def _is_best(view: View, objective: Objective) -> "pd.Series[bool]":
     """Return True for the best config by a figure; those that meet the rule come first."""
     figures: pd.Series[float] = objective.sign * view.shown[column_of(objective)]
     meets = view.shown["verdict"] != ""

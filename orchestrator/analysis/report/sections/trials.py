@@ -1,7 +1,5 @@
 """All trials, those that did not complete, their number by state; and their environment."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -31,7 +29,7 @@ _CONTINUED: Final = "paused and resumed"
 _TAGS: Final = ("bound", LOAD, "oversubscribed")
 
 
-def was_resumed(trials: pd.DataFrame) -> pd.Series[bool]:
+def was_resumed(trials: pd.DataFrame) -> "pd.Series[bool]":
     """Return True for trials that were paused and that a later trial of the curve resumed."""
     return (trials["state"] == TrialState.STOPPED) & ~last_of_curves(trials)
 

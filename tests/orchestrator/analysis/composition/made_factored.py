@@ -1,7 +1,5 @@
 """Rows of a factored search: probes of settings, and curves of learning combinations."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -94,7 +92,7 @@ class Factory:
             self.reports.append({"trial_id": row["trial_id"], **place, **figures})
         return row
 
-    def factored(self, configs: Sequence[Config], *, probes: int = 1, seeds: int = 1) -> Factory:
+    def factored(self, configs: Sequence[Config], *, probes: int = 1, seeds: int = 1) -> "Factory":
         """Probe each setting at the first learning rate, train each combination without workers."""
         for c in _first_of(configs, ("workers", "batch")):
             for repeat in range(probes):

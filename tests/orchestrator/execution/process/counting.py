@@ -1,7 +1,5 @@
 """A sweep file whose trials report how many words their data set has."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from threadpoolctl import threadpool_info
@@ -27,7 +25,7 @@ class Words:
     embedded: bool = False
     how_to_get: str = "write them"
 
-    def at(self, variant: str) -> Words:
+    def at(self, variant: str) -> "Words":
         raise DataError(f"no variant {variant}")
 
     def present(self, folders: DataFolders) -> bool:

@@ -6,8 +6,6 @@ at the crossing. Curves depend on the learning rate and the batch. Each run draw
 curve with noise of its own.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 import random
@@ -155,7 +153,7 @@ class Machine:
     time_s: float = 0.0
     _trained: dict[Any, int] = field(default_factory=dict)
 
-    def run(self, search: Search) -> Machine:
+    def run(self, search: Search) -> "Machine":
         """Run a search to its end; return this machine."""
         out: list[tuple[float, int, Trial, list[Report], TrialResult]] = []
         now, number, ended = 0.0, 0, False

@@ -1,7 +1,5 @@
 """Flows of trials: what is side by side, and what waits."""
 
-from __future__ import annotations
-
 from orchestrator.kernel.search import WAIT, Pause, Proposal
 from orchestrator.search.factored.flows import Flow, Flows
 from orchestrator.trial import Budget
