@@ -84,8 +84,9 @@ def require_no_links(run_dir: Path) -> None:
         RunDirectoryError: There is one, whoever has made it.
     """
     for folder in (run_dir, run_dir / RunFile.OUTPUT):
-        with suppress(OSError, ValueError):  # no folder, or no name of one
-            for entry in os.scandir(folder):
+        # No folder, or no name of one.
+        with suppress(OSError, ValueError), os.scandir(folder) as entries:
+            for entry in entries:
                 if entry.is_symlink() and (folder != run_dir or entry.name in _NAMES):
                     what = f"{entry.path}: is a link, which is not followed"
                     raise RunDirectoryError(what, "remove it")
