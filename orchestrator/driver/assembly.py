@@ -165,11 +165,10 @@ def capacity_of_request(request: Request, machine: Machine) -> Capacity:
     capacity = capacity_of(sweep, machine, num_cores, request.max_concurrent)
     if not sweep.rigor.interleaved or request.options.address:  # other nodes may have less memory
         return capacity
+    host_gib, gpu_gib = node_bytes() / 2 / 2**30, least_memory_gib()
     if request.replay is not None:
         recorded = request.replay.record.capacity
         host_gib, gpu_gib = recorded.interleaved_gib, recorded.interleaved_gpu_gib
-    else:
-        host_gib, gpu_gib = node_bytes() / 2 / 2**30, least_memory_gib()
     return replace(capacity, interleaved_gib=host_gib, interleaved_gpu_gib=gpu_gib)
 
 

@@ -32,9 +32,9 @@ _STAYS: Final = "the baseline stays"
 class Status(StrEnum):
     """Result of a run, in the words of page and terminal."""
 
-    SHOWN = "confirmed"
+    CONFIRMED = "confirmed"
     TIE = "tie: the baseline stays"
-    OPEN = "not confirmed"
+    NOT_CONFIRMED = "not confirmed"
     NOTHING = "nothing to recommend"
 
 
@@ -89,15 +89,15 @@ def answer_of(
     if speedup.is_known and speedup.is_decided:
         is_short = choice.is_slower and rule.how.kind is RuleKind.FASTEST_WITHIN
         short = "; the baseline falls short of the rule" if is_short else ""
-        return Status.SHOWN, f"{name} {_times_as_fast(speedup, rule)}{clause}{short}"
+        return Status.CONFIRMED, f"{name} {_times_as_fast(speedup, rule)}{clause}{short}"
     reason = "".join(unknown[:1])
     if speedup.is_shown or speedup.is_slower:
         way = "faster" if speedup.is_shown else "slower"
         start = f"{name} is {way} than the baseline{clause}"
-        return Status.SHOWN, f"{start}; how many times as fast is not known: {reason}"
+        return Status.CONFIRMED, f"{start}; how many times as fast is not known: {reason}"
     ended = choice.selection.state is TrialState.COMPLETED
     among = "" if ended else " among trainings that did not come to their end"
-    return Status.OPEN, f"{name} was selected{among}; its speed-up is not known: {reason}"
+    return Status.NOT_CONFIRMED, f"{name} was selected{among}; its speed-up is not known: {reason}"
 
 
 def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, str]:
@@ -106,15 +106,15 @@ def _of_baseline(choice: Choice, tables: RunTables) -> tuple[Status, str]:
     if choice.rejected is not None and against is not None:
         start = f"{_STAYS}: {named(changes_of(choice.rejected, tables))}"
         if against.leads:
-            return Status.SHOWN, f"{start} {_times_as_fast(against, rule)}"
+            return Status.CONFIRMED, f"{start} {_times_as_fast(against, rule)}"
         if choice.is_slower:
-            return Status.SHOWN, f"{start} is slower"
+            return Status.CONFIRMED, f"{start} is slower"
         return Status.TIE, f"{start} {_times_as_fast(against, rule)}"
     others = [speed_up(tables, config) for config in tables.compared]
     if not others or not all(each.is_known and each.is_decided for each in others):
         configs = counted(choice.selection.num_configs, "config")
-        return Status.OPEN, f"{_STAYS}: the search selected it out of {configs}"
-    status = Status.TIE if any(each.is_tie for each in others) else Status.SHOWN
+        return Status.NOT_CONFIRMED, f"{_STAYS}: the search selected it out of {configs}"
+    status = Status.TIE if any(each.is_tie for each in others) else Status.CONFIRMED
     better = rule.fast[1]
     return status, f"{_STAYS}: no config that was run again was {better} in the confirm runs"
 

@@ -9,6 +9,7 @@ the intervals (Draper and Smith, "Applied Regression Analysis", 3rd edition 1998
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,9 @@ from orchestrator.analysis.tables.run_tables import MARKS, RunTables
 
 MAX_VALUES: Final = 10
 """With more values than this, each value of a knob is compared with the baseline's alone."""
+
+_FOUND: Final = WeakKeyDictionary[RunTables, pd.DataFrame]()
+"""Effects of the runs in use: the findings and the page ask for the same."""
 
 _VALUES: Final = ("reference", "value")
 _CELLS: Final = ("metric", "kind", "effect", "low", "high", "p", "verdict")
@@ -57,7 +61,11 @@ def effects(run: RunTables, on: str | None = None) -> pd.DataFrame:
     Source: :mod:`orchestrator.analysis.statistics.matched_pairs`: t intervals over pairs with the
     noise of repeats pooled in; Holm, Scandinavian Journal of Statistics 6, 1979.
     """
-    return effects_in(asked_figures(run, on))
+    if on is not None:
+        return effects_in(asked_figures(run, on))
+    if run not in _FOUND:
+        _FOUND[run] = effects_in(asked_figures(run))
+    return _FOUND[run].copy()
 
 
 def effects_in(asked: Sequence[Figures]) -> pd.DataFrame:

@@ -84,7 +84,7 @@ def _status(found: Findings) -> str:
     if found.speedup is None:
         return ""
     speed, rests_on = found.tables.rule.speed.metric, found.why_not_known
-    if found.status is Status.SHOWN:
+    if found.status is Status.CONFIRMED:
         rests_on = found.speedup.pairs_text if found.speedup.num_pairs else ""
     others = [one for one in figures_of(found) if one[0].partition(" ")[0] != speed]
     figures = [f"{name} {value}" for name, value, _ in others]

@@ -18,9 +18,9 @@ from orchestrator.formats import duration
 from orchestrator.trial import Stage
 
 _MARKS: Final = {
-    Status.SHOWN: ("✔", "good"),
+    Status.CONFIRMED: ("✔", "good"),
     Status.TIE: ("=", "even"),
-    Status.OPEN: ("?", "open"),
+    Status.NOT_CONFIRMED: ("?", "open"),
     Status.NOTHING: ("\N{EN DASH}", "none"),
     Health.PASS: ("✔", "good"),
     Health.WARNING: ("!", "bad"),
@@ -43,7 +43,7 @@ def first_screen(view: View) -> dict[str, Any]:
     found, sweep = view.findings, view.sweep
     symbol, style = _MARKS[found.status]
     speedup = found.speedup
-    is_shown = found.status is Status.SHOWN and speedup is not None and speedup.num_pairs
+    is_shown = found.status is Status.CONFIRMED and speedup is not None and speedup.num_pairs
     config = found.config or {}
     changed = [change.knob for change in found.changes]
     return {

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
@@ -64,14 +64,9 @@ def _write(path: Path, text: str) -> None:
 
 def write_page(view: View, run_dir: Path) -> None:
     """Write ``report.html`` and ``front.svg``."""
-    sections = sections_of(view)
-    _write(run_dir / RunFile.REPORT, page_of(view, sections))
-    _write(run_dir / RunFile.FRONT_PLOT, _picture_of(view, sections))
-
-
-def _picture_of(view: View, sections: Iterable[Section]) -> str:
-    figures = next(section.figures for section in sections if section.name == "speed")
-    return front_picture(figures, f"{view.sweep.name} on {view.sweep.data}")
+    page, picture = page_of(view, sections_of(view))
+    _write(run_dir / RunFile.REPORT, page)
+    _write(run_dir / RunFile.FRONT_PLOT, picture)
 
 
 def sections_of(view: View) -> list[Section]:
@@ -102,21 +97,24 @@ def sections_of(view: View) -> list[Section]:
     return [section for section in sections if section is not None]
 
 
-def page_of(view: View, sections: Sequence[Section]) -> str:
-    """Return the page, self-contained: scripts, styles, figures; a picture without JavaScript."""
+def page_of(view: View, sections: Sequence[Section]) -> tuple[str, str]:
+    """Return the page, self-contained: scripts, styles, figures; and its picture, an SVG."""
+    figures = next(section.figures for section in sections if section.name == "speed")
+    picture = front_picture(figures, f"{view.sweep.name} on {view.sweep.data}")
     drawn = {figure.name: figure.to_json() for part in sections for figure in part.figures}
     script = json.dumps({"figures": drawn, "dark": drawing.DARK}, separators=(",", ":"))
-    return template("report.html.j2").render(
+    page = template("report.html.j2").render(
         sweep=view.sweep,
         states=": ".join(
             filter(None, [counted(len(view.trials), "trial"), trials.states_text(view.trials)])
         ),
         first=first_screen(view),
         sections=sections,
-        picture=_picture_of(view, sections),
+        picture=picture,
         figures_json=script.replace("<", "\\u003c"),  # nothing in it ends the script element
         plotly=plotly_js(),
     )
+    return page, picture
 
 
 def plotly_js() -> str:

@@ -27,7 +27,7 @@ def view_of_run(run: MadeRun) -> View:
 
 
 def html_of(view: View) -> str:
-    return written_page(view, sections_of(view))
+    return written_page(view, sections_of(view))[0]
 
 
 def page_of(run: MadeRun) -> str:
