@@ -11,8 +11,6 @@
 ``{**prepare(run), "logger": CSVLogger(run.folder)}``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import ExitStack
 from importlib.util import find_spec

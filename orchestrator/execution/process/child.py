@@ -91,6 +91,8 @@ def _send_last(pipe: PipeChannel, message: Mapping[str, Any]) -> None:
 
 def _failed(error: BaseException, num_steps: int | None) -> dict[str, Any]:
     """Return the outcome of ``error``, see :func:`failure`; print its traceback."""
+    with suppress(Exception):  # after what the trial has printed, if it can be written
+        sys.stdout.flush()
     traceback.print_exc()
     return failure(error, num_steps)
 
