@@ -73,6 +73,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Threads of OpenMP that wait for each other would take the cores that other tests compute on.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     os.environ.pop("SWEEP_DATA", None)
+    os.environ.pop("PYTHONUNBUFFERED", None)  # few users have it: output waits in Python's buffer
     os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
     with contextlib.suppress(ImportError):  # none of the tests on a GPU has properties
         import hypothesis
