@@ -3,7 +3,7 @@
     python -m benchmarks.agents
 
 llms.txt has the form of llmstxt.org: each page with its first sentence, in README's order. SKILL.md
-has that of agentskills.io: how to ask, how to read an answer, how to keep or drop a change.
+has the form of agentskills.io: how to ask, how to read an answer, how to keep or drop a change.
 """
 
 from __future__ import annotations

@@ -3,9 +3,8 @@
     python -m benchmarks.analysis --trials 1000 100000
 
 A made run of 20 knobs: speed and accuracy follow a smooth function of the knobs with 2 % noise,
-one config in ten is run three times. Each size is a process of its own, so that its peak of memory
-is its own; the steps are those of ``orchestrator show RUN_DIR``. CPU time includes
-imports.
+one config in ten is run three times. Each size runs in a separate process, so that its peak memory
+is its own; the steps are those of ``orchestrator show RUN_DIR``. CPU time includes imports.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from orchestrator.trial import Stage, TrialState
 NUM_KNOBS: Final = 20
 STEPS: Final = ("load", "configs", "front", "effects", "report")
 _LEVELS: Final = (4, 8)
-"""Values of a knob: of the first ten, and of the others."""
+"""Number of values of the first ten knobs, and of the others."""
 
 
 def made_sweep() -> SweepRecord:

@@ -5,11 +5,11 @@
     python -m benchmarks.code_shape --peers optuna      # and packages that are installed
 
 Lines are counted as ``wc -l`` counts them. After the packages come the folders of ``orchestrator``,
-and for each feature the number of files outside of its own that name it.
+and for each feature the number of other files that name it.
 
 Only the source is read; nothing is imported. An import counts wherever it stands: in a function,
-and under ``TYPE_CHECKING`` as well. A package is not a module of its own circles: importing
-``a.b`` runs ``a/__init__.py``, but that is no arrow that a reader follows.
+and under ``TYPE_CHECKING`` as well. A package is in no circle with its modules: importing
+``a.b`` runs ``a/__init__.py``, but no reader follows that arrow.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def long_functions(modules: Sequence[Module]) -> list[tuple[int, str]]:
 
 
 def import_graph(modules: Sequence[Module]) -> dict[str, set[str]]:
-    """The modules that each module imports, of those given; packages' own files left out."""
+    """Which of the given modules each module imports; packages' own files left out."""
     packages = {module.folder for module in modules}
     names = {module.name for module in modules} - packages
     return {

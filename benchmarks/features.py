@@ -1,4 +1,4 @@
-"""Features of the orchestrator, and the files outside of its own that depend on each.
+"""Features of the orchestrator, and the other files that depend on each.
 
 A file depends on a feature where its code names it: by an import, an identifier, a field, a key or
 a word of a text that a user reads. Comments and docstrings are left out, since nothing breaks where
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 GOAL: Final = 8
-"""Most files outside of a feature's own that should name it."""
+"""Most files besides a feature's own that should name it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Feature:
         name: Its name.
         words: Expression for words that name it, whatever their case. Identifiers are read in
             words: ``num_planned`` and ``NumPlanned`` as ``num planned``.
-        own: Expression for paths below ``orchestrator/`` of its own folders and files.
+        own: Expression for the paths of its folders and files below ``orchestrator/``.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Feature:
     own: str
 
     def files(self, package: Path) -> dict[Path, list[str]]:
-        """Return the words that name it by the files outside of its own that have some."""
+        """Return the words that name it, by the other files that contain some."""
         words, own = re.compile(self.words, re.IGNORECASE), re.compile(self.own)
         return {
             path: sorted({found[0] for found in words.finditer(code)})

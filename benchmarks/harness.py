@@ -61,7 +61,7 @@ class Comparison:
     """A row of the table, and the median ratio to reach.
 
     Attributes:
-        what: Name of the row.
+        what: The row's name.
         unit: Unit of both figures.
         pairs: The figures.
         at_least: Least median ratio, or None.
@@ -99,7 +99,7 @@ def in_turn(ours: Callable[[int], float], peer: Callable[[int], float], *, pairs
 
 
 def in_rounds(kinds: Sequence[str], run: Callable[[str], T], *, rounds: int) -> dict[str, list[T]]:
-    """Run each of several kinds once a round, in an order of its own; return figures by kind."""
+    """Run each kind once a round, in a new order each time; return figures by kind."""
     found: dict[str, list[T]] = {kind: [] for kind in kinds}
     for index in range(rounds):
         for kind in random.Random(index).sample(list(kinds), len(kinds)):
@@ -134,15 +134,15 @@ def in_fresh_process(
     *arguments: object,
     env: Mapping[str, str] | None = None,
 ) -> Any:  # noqa: ANN401 - the function's own
-    """Return what a function of a module returns in a process of its own.
+    """Call a function of a module in a separate process; return its result.
 
     Args:
-        function: A module's own; arguments and result pass as JSON.
+        function: The function; arguments and result pass as JSON.
         *arguments: Its arguments.
         env: Environment of the process; by default this one's.
 
     Raises:
-        RuntimeError: It failed; the message has the end of its output.
+        RuntimeError: It failed; the message contains the end of its output.
     """
     module = function.__module__
     if module == "__main__":

@@ -1,7 +1,7 @@
 """``orchestrator tune`` against loadtune (PyPI) on five scripts: answers, seconds, how often right.
 
 The truth is a run of the script alone with each number of workers, in rounds. An answer is right
-where the truth of its workers is within 3 % of the fastest. loadtune takes no script: for it the
+if the truth of its workers is within 3 % of the fastest. loadtune takes no script: for it the
 same data, model and step are a workload, which is not counted. Run with loadtune installed.
 """
 

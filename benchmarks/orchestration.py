@@ -5,8 +5,8 @@
 Both run 32 trials of 5 reports each that import torch and do nothing, every trial in a
 fresh process, on cores of the whole machine, one core a trial, logged to MLflow on sqlite.
 The time is the whole command's, from its start to its end, over the number of trials. A further
-trial is one beyond the first ones: of ours from 32 to 96 trials, of the peer from 1 to 32. The
-exit code is 1 where ours takes more than its share.
+trial is one beyond the first ones: for ours from 32 to 96 trials, for the peer from 1 to 32. The
+exit code is 1 if ours takes more than its share.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ _COLOURS: Final = {
 
 
 def run_in_terminal(command: Sequence[str], folder: Path) -> list[str]:
-    """Run a command in ``folder``, in a terminal of its own; return its screens, as HTML.
+    """Run a command in ``folder``, in a new terminal; return its screens, as HTML.
 
     Returns:
         The screen halfway through the command's changes, and the last one.

@@ -2,8 +2,8 @@
 
     python -m benchmarks.planning
 
-The peer is Ray Tune's own expansion of the same grid (``generate_variants``), which gives the
-combinations and nothing more: it does not merge duplicates, apply constraints or leave out what
+The peer is Ray Tune's own expansion of the same grid (``generate_variants``), which returns only
+the combinations: it does not merge duplicates, apply constraints or leave out what
 cannot run here. The promise: at most 3 s for the plan as
 ``--plan`` prints it, without Ray or torch being imported.
 """

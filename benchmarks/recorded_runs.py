@@ -2,7 +2,7 @@
 
     python -m benchmarks.recorded_runs [--only products_loader] [--again]
 
-Takes a quarter of an hour of a quiet machine. What is recorded is kept without ``--again``.
+Takes a quarter of an hour of a quiet machine. Without ``--again`` earlier recordings are kept.
 """
 
 from __future__ import annotations

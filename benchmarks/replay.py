@@ -136,7 +136,7 @@ def table_lines(rows: Sequence[dict[str, float]]) -> Iterator[str]:
 
 def of_factored_searches(num: int) -> str:
     """Replay so many factored searches in this process; return the medians in a sentence."""
-    # Not at the top: the trainables import torch, whose memory is none of a replay's.
+    # Not at the top: the trainables import torch, and a replay uses none of its memory.
     from benchmarks.search import recorded, truth
 
     lenet, figures = recorded.recorded("lenet", recorded.LENET_200), []
@@ -152,7 +152,7 @@ def of_factored_searches(num: int) -> str:
 
 
 def verdict(rows: Sequence[dict[str, float]]) -> tuple[str, bool]:
-    """Return the promise beside the figure, and whether it is kept."""
+    """Return the promise with the figure, and whether it is kept."""
     row = next((row for row in rows if row["trials"] == PROMISED_TRIALS), rows[-1])
     kept = row["played_s"] <= PROMISED_S and row["peak_gib"] <= PROMISED_GIB
     text = (

@@ -53,7 +53,7 @@ def stages(repeats: int, spread: float, num: int, gain: float) -> tuple[float, .
         repeats: Number of draws.
         spread: Standard deviation of a run's logarithm.
         num: Number of finalists.
-        gain: Of the first one.
+        gain: Gain of the first one.
     """
     rng, found = np.random.default_rng(0), []
     for _ in range(repeats):

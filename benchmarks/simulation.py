@@ -52,7 +52,7 @@ def play(
         The executor, which has the time and core-time of the replay.
 
     Raises:
-        ReplayError: What a trial asks for was not recorded.
+        ReplayError: A trial needs a run that was not recorded.
     """
     executor = ReplayExecutor(draw, machine)
     num_cores = cores_of_trial(sweep.cores_per_trial, machine)

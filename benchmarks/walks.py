@@ -36,7 +36,7 @@ def stays_of(package: Path, last: tuple[str, str], run: Callable[[], object]) ->
     Args:
         package: Its folder.
         last: File and function that end the walk, if they are called.
-        run: What is done.
+        run: The function to follow.
     """
     called = set[CodeType]()
     stays = list[str]()

@@ -28,9 +28,9 @@ MISSING = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return 0 where all went well, 1 where something failed, 2 where something is missing.
+    """Return 0 if all went well, 1 if something failed, 2 if something is missing.
 
-    Where what is missing is for the tests or for some settings alone, the rest is run all the same.
+    If only the tests or some settings need what is missing, the rest is run all the same.
     """
     options = _parser().parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="gpu-wheels-") as folder:
@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> int:
-    # Only now: what these import may have come in a wheel.
+    # Imported only now: the packages that these import may have come in a wheel.
     from benchmarks.gpu.generated import NAME, generated_images
     from benchmarks.gpu.page import page
     from benchmarks.gpu.studies import STUDIES, Scale

@@ -24,7 +24,7 @@ def generated_images(cache: Path) -> Path:
     """A data root with them, made once a machine.
 
     Args:
-        cache: Where generated sets are kept.
+        cache: Folder of generated sets.
     """
     root = cache / "generated-images"
     if not root.is_dir():

@@ -1,4 +1,4 @@
-"""One setting of a study in a process of its own: ``python -m benchmarks.gpu.measure JSON``.
+"""One setting of a study in a separate process: ``python -m benchmarks.gpu.measure JSON``.
 
 The trainable's own function, without executor and supervisor, which would need more packages.
 The last line of output is the outcome.
@@ -35,7 +35,7 @@ class Work:
         setting: Position of the setting in it.
         scale: How much is trained.
         device: ``cuda`` or ``cpu``.
-        data_root: Where sets are that are not generated on the way.
+        data_root: Folder of the sets that are not generated on the way.
         seed: Seed of every random choice.
     """
 
@@ -60,7 +60,7 @@ class Outcome:
         state: ``completed``, ``infeasible`` or ``failed``.
         reason: Why it is not completed.
         metrics: Figures of the last report.
-        tags: What a step waited for most.
+        tags: The longest wait of a step.
     """
 
     state: str
@@ -70,7 +70,7 @@ class Outcome:
 
 
 def in_fresh_process(work: Work, allocator: str) -> Outcome:
-    """Measure in a process of its own, started with the allocator."""
+    """Measure in a separate process, started with the allocator."""
     command = [sys.executable, "-W", "ignore", "-m", __name__, json.dumps(asdict(work))]
     try:
         done = subprocess.run(

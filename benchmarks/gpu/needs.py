@@ -12,13 +12,13 @@ OF_DGL = ("scipy", "networkx", "psutil", "requests", "tqdm")
 FOR_TESTS = {"pytest": "pytest (with pluggy, iniconfig, packaging)", "sklearn": "scikit-learn"}
 
 NOT_INSTALLED = "which is not installed here"
-"""What the reason of a setting ends with that a package is missing for."""
+"""The end of a setting's reason where a package is missing."""
 
 BROUGHT = "--wheels DIR brings packages along"
 
 
 def missing(*, device: str) -> str | None:
-    """One line that says what is missing for anything to run, or None."""
+    """One line that names what is missing for anything to run, or None."""
     if absent := [name for name in (*PACKAGES, *OF_DGL) if find_spec(name) is None]:
         return f"missing here: {', '.join(absent)}; {BROUGHT}"
     if device == "cpu":
@@ -31,7 +31,7 @@ def missing(*, device: str) -> str | None:
 
 
 def missing_for_tests() -> str | None:
-    """One line that says why the tests are left out, or None."""
+    """One line with the reason why the tests are left out, or None."""
     if absent := [said for name, said in FOR_TESTS.items() if find_spec(name) is None]:
         return f"the tests are left out, missing here: {', '.join(absent)}; {BROUGHT}"
     return None
@@ -52,7 +52,7 @@ def unpack_wheels(wheels: Path, folder: Path) -> Sequence[str]:
     for wheel in found:
         with zipfile.ZipFile(wheel) as archive:
             archive.extractall(folder)
-    # What is not pure Python may lie one level lower, as wheels have it.
+    # A package that is not pure Python may be one level lower, as wheels have it.
     for inner in folder.glob("*.data/*lib/*"):
         inner.rename(folder / inner.name)
     return [wheel.name for wheel in found]

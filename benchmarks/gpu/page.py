@@ -14,7 +14,7 @@ from benchmarks.gpu.studies import Scale, Study
 from benchmarks.gpu.tests import Tally
 
 Rows = dict[tuple[str, int], list[Outcome]]
-"""What came of each setting's runs, by study and position."""
+"""Outcomes of each setting's runs, by study and position."""
 
 PHASES = ("step_ms", "wait_ms", "transfer_ms", "forward_ms", "backward_ms", "optimizer_ms")
 HEADER = (
@@ -37,11 +37,11 @@ def page(
 
     Args:
         studies: All there are.
-        rows: What came of those that were run.
-        tallies: Of the tests, by file.
+        rows: Outcomes of the settings that were run.
+        tallies: The tests' outcomes, by file.
         scale: How much was trained.
-        images: What stood for ``mnist``.
-        notes: What else should be known.
+        images: The set that stood for ``mnist``.
+        notes: Further remarks.
     """
     yield "# On a GPU\n"
     yield from _surroundings()

@@ -1,6 +1,6 @@
-"""The GPU studies: which settings are measured beside each other, on which data.
+"""The GPU studies: which settings are compared with each other, on which data.
 
-In each study the first setting that runs is what the others' rates are divided by.
+In each study the others' rates are divided by the rate of the first setting that runs.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Size:
         data: Name of the data set; ``mnist`` may be images in its layout.
         epochs: Epochs of a run.
         steps: Limit of its steps, or None.
-        knobs: What every setting of the study shares.
+        knobs: Values that every setting of the study shares.
     """
 
     data: str
@@ -52,10 +52,10 @@ class Study:
 
     Attributes:
         name: Name on the command line.
-        question: What is asked.
+        question: Its question, in words.
         trainable: Its module under ``trainables``, and its name there.
         sizes: By scale.
-        settings: What each setting says over the size's knobs.
+        settings: Values of each setting that replace the size's knobs.
         elsewhere: Settings among these, by position, for other machines than one with one
             GPU: they are rows with their reason.
     """

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
 GPU_MARKS = ("pytest.mark.gpu", "ON_TWO_GPUS")
-"""What the text of a file has with such tests in it."""
+"""A file with such tests contains this text."""
 
 
 @dataclass(kw_only=True)
@@ -23,7 +23,7 @@ class Tally:
 
     Attributes:
         counts: ``passed``, ``failed`` and ``skipped``.
-        failures: Names of those that failed, with the first line of what was said.
+        failures: Names of those that failed, with the first line of the message.
     """
 
     counts: Counter[str] = field(default_factory=Counter)

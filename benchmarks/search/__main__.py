@@ -106,7 +106,7 @@ def _core_s(events: Sequence[Event]) -> dict[str, float]:
 def results(
     truths: Mapping[str, Callable[[], Truth]], searches: Sequence[str], seeds: int, kept: Path
 ) -> Iterator[dict[str, Any]]:
-    """Yield a line for each truth, search and seed; those of ``kept`` are not run again."""
+    """Yield a line for each truth, search and seed; the lines of ``kept`` are not run again."""
     known = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
     have = {(line["truth"], line["search"], line["seed"]): line for line in known}
     for name, make in truths.items():

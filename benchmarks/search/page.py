@@ -37,7 +37,7 @@ def page_lines(lines: Sequence[Line]) -> Iterator[str]:
 
 
 def goals_lines(lines: Sequence[Line]) -> Iterator[str]:
-    """Yield the goals beside what the factored search reaches in the median, confirm counted."""
+    """Yield each goal with what the factored search reaches in the median, confirm counted."""
     own = [line for line in lines if line["search"] == "factored"]
     yield from [
         "",

@@ -31,7 +31,7 @@ NAMED: Final[Mapping[str, str]] = {
     "order": "num_workers is declared systems, and the batches differ",
     "slow": f"lr is declared learning, and its steps take +{{}} at lr={SLOW_LR}",
 }
-"""What the console says of a planted fault."""
+"""The console's line about a planted fault."""
 SHIPPED: Final = ("lenet", "mlp", "graphsage", "rgat", "node_embedding")
 ALARM: Final = " is declared "
 CURVES: Final = "phase: learning curves"
@@ -69,7 +69,7 @@ def planned(seeds: int) -> Iterator[tuple[str, int]]:
 
 
 def played(name: str, seed: int) -> dict[str, Any]:
-    """Run one sweep until its roles are checked, and return what it says of them.
+    """Run one sweep until its roles are checked, and return its lines about them.
 
     Raises:
         subprocess.CalledProcessError: The sweep failed.

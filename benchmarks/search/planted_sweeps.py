@@ -1,4 +1,4 @@
-"""Sweeps with a planted fault, and of the shipped trainables, which have none.
+"""Sweeps with a planted fault, and sweeps of the shipped trainables, which have none.
 
 ``$PLANTED`` names one. ``order``: a loader whose workers take turns, so that the order of the
 samples depends on their number, declared a systems knob. ``slow``: a learning rate at which each
@@ -137,7 +137,7 @@ def _faulty(fault: Fault) -> Sweep[Any]:
     return _sweep(FAULTY, space, baseline=FaultyConfig(fault=fault))
 
 
-# Each is imported where it is asked for: what a trial's process need not import costs no time.
+# Each is imported when it is needed, so that a trial's process imports no other.
 
 
 def _lenet() -> Sweep[Any]:

@@ -25,7 +25,7 @@ SAMPLES: Final[Mapping[str, int]] = {"cifar10": 50_000, "imagenet": 1_281_167, "
 """Training samples of each workload, which the traces do not have."""
 PARTS: Final = (1, 2, 4)
 LOG_SPREAD, SPREAD, SET_UP_S = 0.03, 0.001, 2.0
-"""Of a speed and an accuracy from run to run, and of a process, which the traces do not have."""
+"""Spread of a speed and an accuracy from run to run, and of a process; the traces have none."""
 
 
 @knobs
@@ -47,7 +47,7 @@ TRACED: Final = Trainable(
 
 
 def pollux(traces: Path, workload: str) -> Truth:
-    """Return the truth of a workload: batches that a placement holds, in parts or whole."""
+    """Return the truth of a workload: batches that fit in a placement, in parts or whole."""
     curves = _curves(traces / workload)
     steps = pd.read_csv(traces / workload / "placements.csv")
     rates = {
@@ -108,7 +108,7 @@ def _curves(folder: Path) -> dict[int, np.ndarray]:
     for file in sorted(folder.glob("validation-*.csv")):
         metric = pd.read_csv(file)["metric"].to_numpy()
         batch = int(file.stem.partition("-")[2])
-        # Of yolov3 the traces have a loss in percent.
+        # The traces of yolov3 have a loss in percent.
         tables[batch] = (1 - metric / 100 if metric.max() > 1 else metric)[None, :]
     return tables
 

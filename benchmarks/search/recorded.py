@@ -36,7 +36,7 @@ SWEEPS: Final[Mapping[str, Sweep[Any]]] = {
     "sage-long": LONG_PRODUCTS_TUNING,
 }
 SPEEDS: Final[Mapping[str, str]] = {"sage-long": "sage"}
-"""Tables whose speeds are those of another: only the number of epochs differs."""
+"""Tables with the speeds of another one: only the number of epochs differs."""
 LENET_200: Final[Mapping[str, object]] = {
     "prefetch_factor": 2,
     "channels_last": False,
@@ -73,7 +73,7 @@ def keep_curves(name: str, run_dir: Path) -> None:
 
 
 def _clean(done: pd.DataFrame, knobs: Sequence[str]) -> pd.DataFrame:
-    """Return the runs that other load left alone, and the others of a setting that has none."""
+    """Return the uncontaminated runs; of a setting without any, all runs."""
     is_loaded = disturbed(done)
     has_clean = (~is_loaded).groupby(done[list(knobs)].astype(str).agg("|".join, axis=1))
     return done[~is_loaded | ~has_clean.transform("any")]
@@ -138,7 +138,7 @@ def _pooled_spread(values: pd.Series[Any], group: pd.Series[Any]) -> float | Non
 
 
 def _grouped(rows: pd.DataFrame, truth: Truth, key_of: Any) -> pd.Series[Any]:  # noqa: ANN401
-    """Return the key of each row's config among those of the whole sweep."""
+    """Return the key of each row's config within the whole sweep."""
     candidates = Grid().candidates(truth.problem)
     known = {key_of(config) for config in map(candidates.config, candidates.keys)}
     base = dict(truth.problem.base)
@@ -153,7 +153,7 @@ def _grouped(rows: pd.DataFrame, truth: Truth, key_of: Any) -> pd.Series[Any]:  
 
 
 def _of_the_space(rows: pd.DataFrame, truth: Truth) -> pd.DataFrame:
-    """Return the rows whose knobs have the values of the baseline where the space has no others."""
+    """Return the rows with the baseline's value of every knob that the space does not vary."""
     problem, base = truth.problem, dict(truth.problem.base)
     fixed = [name for name in rows.columns if name in base and name not in problem.domains]
     configs = [

@@ -24,13 +24,13 @@ class Score:
     """Score of a set of configs.
 
     Attributes:
-        hypervolume: Of their true values over that of the true front, on log speed and accuracy.
+        hypervolume: That of their true values over the true front's, on log speed and accuracy.
             The reference point is the truth's median speed and its best accuracy less 2 points.
         epsilon: Multiplicative epsilon indicator less 1: the factor by which their values must be
             raised, at worst, to reach each point of the true front (Zitzler et al., "Performance
             assessment of multiobjective optimizers", 2003).
         regret: Share of speed that the recommended config lacks to the fastest that is accurate
-            enough; 1 where it is not accurate enough itself; NaN without one.
+            enough; 1 if it is not accurate enough itself; NaN without one.
     """
 
     hypervolume: float

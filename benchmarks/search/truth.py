@@ -145,7 +145,7 @@ class Draws:
 
         Args:
             config: A canonical config.
-            which: Tells this run of the config from others.
+            which: Identifies this run of the config.
             curve: Seed of its training.
         """
         truth, timing = self._truth, self._truth.timing(config)

@@ -34,9 +34,9 @@ SAMPLES: Final[Mapping[str, int]] = {
     "sentiment140": 1_600_000,
     "squad": 87_599,
 }
-"""Training samples of each set, which the traces do not tell; a probe's length needs them."""
+"""Training samples of each set, which the traces do not contain; a probe's length needs them."""
 LOG_SPREAD: Final = 0.01
-"""Spread of a speed from run to run, which the traces do not tell."""
+"""Spread of a speed from run to run, which the traces do not contain."""
 REACHED: Final = 0.99
 """Stands for the last target: a curve is the share of the targets that a run has reached."""
 
@@ -125,7 +125,7 @@ def _epochs_to_targets(runs: pd.DataFrame) -> np.ndarray:
     """Return the epochs that each run took to each target, (runs, targets), easiest first."""
     table = runs.pivot_table(index="run", columns="target_metric", values="target_epoch")
     whole = table.dropna().to_numpy()
-    # Of an error rate the smallest is the last to be reached.
+    # The smallest error rate is the last to be reached.
     return np.sort(whole, axis=1)
 
 

@@ -1,8 +1,8 @@
-"""The speed of the trainables beside plain code of the same settings.
+"""The speed of the trainables against plain code with the same settings.
 
 __main__: ``python -m benchmarks.trainables NAME`` for one of them
 training: one training of ours, without an executor, and the environment of both sides
-lenet: LeNet-5's data paths beside each other and beside a bare loop
-graphsage: GraphSAGE beside plain DGL
-rgat: relational attention beside DGL's example
+lenet: LeNet-5's data paths against each other and against a bare loop
+graphsage: GraphSAGE against plain DGL
+rgat: relational attention against DGL's example
 """

@@ -1,4 +1,4 @@
-"""The speed of the trainables beside the plain way to do the same, in the same run.
+"""The speed of the trainables against the plain way to do the same, in the same run.
 
     python -m benchmarks.trainables lenet --data-root DIR
     python -m benchmarks.trainables graphsage
@@ -6,7 +6,7 @@
 
 The arguments of each follow its name (``--help`` lists them). Both sides run in fresh processes
 with the same cores, threads, allocator and optimizer, in turn. Prints a table of ratios; the exit
-code is 1 where one is missed.
+code is 1 if one is missed.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""GraphSAGE by sampled mini-batches beside a plain DGL script with the same knobs.
+"""GraphSAGE by sampled mini-batches against a plain DGL script with the same knobs.
 
     python -m benchmarks.trainables graphsage --scale 0.1
 
 A rate is seed nodes over time in whole epochs, their starts included, the first epoch and
 evaluation left out. The last row is message passing alone: the sum over all neighbours of the
-whole graph, beside DGL's kernel.
+whole graph, against DGL's kernel.
 """
 
 from __future__ import annotations

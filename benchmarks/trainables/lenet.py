@@ -1,4 +1,4 @@
-"""LeNet-5's data paths beside each other, and the fastest beside a bare loop over tensors.
+"""LeNet-5's data paths against each other, and the fastest against a bare loop over tensors.
 
     python -m benchmarks.trainables lenet --data-root DIR
 

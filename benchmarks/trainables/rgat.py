@@ -1,10 +1,10 @@
-"""A step of RGAT beside the study's own way: a subgraph for each relation in each layer.
+"""A step of RGAT against the study's own way: a subgraph for each relation in each layer.
 
     python -m benchmarks.trainables rgat --hidden 1024 --batch-size 512
 
 Both sides get the same batches and the same optimizer, fused, and begin with the same weights. A
 rate is seed nodes over the time of whole steps: forward, backward and optimizer, the batch being
-there. Making batches is timed separately: our sampler beside DGL's, features gathered by both.
+there. Making batches is timed separately: our sampler against DGL's, features gathered by both.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def comparisons(found: dict[str, list[dict[str, float]]]) -> list[Comparison]:
 
 
 def rates(kind: str, data: str, batch_size: int, hidden: int) -> dict[str, float]:
-    """Return the seed nodes a second of one kind: of steps, and of making batches."""
+    """Return the seed nodes a second of one kind, in steps and in making batches."""
     from trainables.data.formats.relational_store import RelationalStore
     from trainables.rgat import RgatConfig
 

@@ -1,4 +1,4 @@
-"""Sweeps whose runs are the recorded tables: speeds of all settings, curves of all ways to learn.
+"""Sweeps that record the tables: speeds of all settings, curves of all ways to learn.
 
     python -m orchestrator benchmarks/search/recording/lenet_speeds.py --out runs/lenet_speeds
     python -m benchmarks.search.recorded lenet --speeds runs/lenet_speeds --curves RUN_DIR
