@@ -59,7 +59,7 @@ def _module(path: Path) -> str:
 
 
 def _modules_of(file: Path) -> set[str]:
-    """Return the module of a file; of another file of a package, those of its nearest folder."""
+    """Return a Python file's module, or the modules in the nearest folder of another file."""
     if file.suffix == ".py":
         return {_module(file)}
     for folder in file.parents:

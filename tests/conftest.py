@@ -29,7 +29,7 @@ ALONE = (
     "tests/orchestrator/measurement/test_real_trials.py",
     "tests/orchestrator/driver/whole_runs/test_interference.py",
 )
-"""Files and folders whose tests are marked ``alone``: none could stand another test beside it."""
+"""Files and folders with tests to mark ``alone``: another test at the same time disturbs them."""
 
 LONG = (
     "tests/orchestrator/execution/test_contract.py",
@@ -40,9 +40,9 @@ LONG = (
     "tests/orchestrator/driver/whole_runs",
     "tests/test_package.py",
 )
-"""What begins first: a long test that begins last leaves the other workers without any.
+"""Tests that begin first: while a long test that begins last runs, the other workers idle.
 
-Those of executors and of clusters come first of all, so that no worker takes some of them from
+Tests of executors and of clusters come first of all, so that no worker takes some of them from
 another: they share the Ray, and the nodes, that a fixture starts.
 """
 
@@ -52,7 +52,7 @@ _CACHE = pytest.StashKey[Path]()
 def pytest_configure(config: pytest.Config) -> None:
     """Mark all processes of this run, and keep its files apart from all others."""
     os.environ[MARK] = f"{os.getpid()}"
-    # What is started in the background may ignore these, and so would all that the tests start.
+    # A background process may ignore these signals, and all that the tests start would inherit it.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT):
@@ -102,7 +102,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what has to run alone, and begin with what is long."""
+    """Mark the tests that have to run alone, and put the long ones first."""
     for item in items:
         if _is_in(ALONE, item.path):
             item.add_marker(pytest.mark.alone)
@@ -166,7 +166,7 @@ def chromium() -> str:
 
 
 StartCli = Callable[..., subprocess.Popen[str]]
-"""Starter of ``python -m MODULE ARGS`` in a process group of its own; see :func:`start_cli`."""
+"""Starter of ``python -m MODULE ARGS`` in a new process group; see :func:`start_cli`."""
 
 RunCli = Callable[..., Finished]
 """Runner of ``python -m MODULE ARGS``, to its end; see :func:`run_cli`."""
@@ -176,8 +176,8 @@ RunCli = Callable[..., Finished]
 def start_cli(tmp_path: Path) -> Iterator[StartCli]:
     """Start the program as a user would, with ``tmp_path`` as the current folder by default.
 
-    A value of None in ``env`` removes the variable. The process has a group of its own, so that
-    a signal to it is a signal to the driver alone.
+    A value of None in ``env`` removes the variable. The process has a new group, so that
+    a signal to it reaches the driver only.
     """
     started: list[subprocess.Popen[str]] = []
 
@@ -223,7 +223,7 @@ def run_cli(start_cli: StartCli, tmp_path: Path, fork_server: ForkServerContext)
     """Run the program as a user would and wait for it. See :func:`start_cli`.
 
     It is forked from a process that has the libraries imported already. With ``fresh`` it is a new
-    interpreter: where its start, its imports or its memory are what the test is about. A sweep
+    interpreter: for tests of its start, its imports or its memory. A sweep
     writes its page (``report.html``, ``front.svg``) with ``page`` or ``fresh`` only. It fails
     unless the exit code is ``code``; None: any.
     """

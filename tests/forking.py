@@ -25,7 +25,7 @@ PRELOADED = (
     "torch", "torch._dynamo", "pandas", "pyarrow.parquet", "scipy.special", "optuna", "rich.live",
     "orchestrator.driver.run", "orchestrator.analysis.report.write",
 )  # fmt: skip
-"""What is slow to import, and what most commands import of ours."""
+"""Modules that are slow to import, and those of ours that most commands import."""
 
 PAGE = "orchestrator.analysis.report.write.write_page"
 """Writes the page, its picture and the tables of its figures at the end of a sweep."""
@@ -135,4 +135,4 @@ def _run(
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     finally:
-        atexit._run_exitfuncs()  # a child of multiprocessing leaves without them
+        atexit._run_exitfuncs()  # a child of multiprocessing exits without them

@@ -34,10 +34,10 @@ RAY_ALONE = (
 )
 RAY_ALONE_GRACE_S = 60.0
 """Ray's own: a worker that was starting when its node was killed notices some 25 s later, and an
-agent may try for as long to tell the driver, which was killed too."""
+agent may try for as long to reach the driver, which was killed too."""
 
 GONE = "gone since"
-"""Instead of the command of a process that has ended by itself meanwhile."""
+"""Replaces the command of a process that has ended meanwhile."""
 
 TOOL_FOLDERS = {
     ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".import_linter_cache",
@@ -53,7 +53,7 @@ def guarding(
     Args:
         checkout: Its root, ``runs/`` and ``data/`` are watched, and the system's folder for
             temporary files.
-        fail: Called once, only if there is something to say.
+        fail: Called once, only if there are leaks.
         grace_s: How long processes may take to end, other than workers and agents of a killed Ray.
     """
     variables, pids, files = dict(os.environ), frozenset(psutil.pids()), _files(checkout)

@@ -1,4 +1,4 @@
-"""``.ci/run``: what failed is run once more, that alone, and both outcomes are told."""
+"""``.ci/run``: only what failed runs once more, and both outcomes are reported."""
 
 import os
 import shutil

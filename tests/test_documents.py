@@ -1,7 +1,7 @@
 """The pages' Python: every fenced snippet runs, as a reader would run it.
 
-A snippet whose first line names a file (``# sweeps/mine.py``) is that file; the page's others are
-carried out in order, beside these files. What goes another way is marked in the line before:
+A snippet with a first line that names a file (``# sweeps/mine.py``) is that file; the page's others
+are run in order, in the folder of these files. Exceptions are marked in the line before:
 
 - ``<!-- needs: lightning -->``: a package that may be absent, where the snippet is skipped.
 - ``<!-- shown by: tests/test_x.py -->``: a test that runs it.
@@ -76,7 +76,7 @@ def write_files(name: str, folder: Path) -> None:
 
 
 def others_of(name: str) -> list[Snippet]:
-    """Return those of a page's snippets that are no files."""
+    """Return the snippets of a page that are no files."""
     return [snippet for snippet in RUN_HERE[name] if not snippet.file]
 
 
@@ -95,7 +95,7 @@ for page, code in SNIPPETS:
 
 
 def run_others(name: str, folder: Path, run_cli: RunCli) -> None:
-    """Carry out those of a page's snippets that are no files, in order and in one process."""
+    """Run the snippets of a page that are no files, in order and in one process."""
     others = others_of(name)
     top = [snippet.file for snippet in RUN_HERE[name] if snippet.file.startswith("sweeps/")][:1]
     # The lines of an error are then the page's.
@@ -111,7 +111,7 @@ def test_the_snippets_of_a_page_run(name: str, tmp_path: Path, run_cli: RunCli) 
     run_others(name, tmp_path, run_cli)
 
 
-# -- sweep files, by the command that their page gives
+# -- sweep files, by the command on their page
 
 QUICKLY = ["--executor", "inline", "--no-mlflow", "--isolation", "shared", "--out", "run"]
 QUICKLY += ["--search", "random", "--trials", "2", "--set", "rigor.confirm=0"]

@@ -1,4 +1,4 @@
-"""The guard around every test sees what a test leaves behind, and nothing else."""
+"""The guard around every test finds what a test leaves behind, and nothing else."""
 
 import multiprocessing
 import os

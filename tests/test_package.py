@@ -1,4 +1,4 @@
-"""The distribution: what it says it needs, and a stranger's way with it."""
+"""The distribution: its declared requirements, and its use by a stranger."""
 
 import ast
 import json
@@ -30,7 +30,7 @@ NAMES = {
 }
 """Distributions of modules that are not called like them."""
 BROUGHT_ALONG = {"sqlalchemy": "mlflow", "pillow": "torchvision"}
-"""What others that are asked for need, and hand on."""
+"""Requirements that come with another requirement."""
 
 
 def asked(*extras: str) -> dict[str, Requirement]:
@@ -91,7 +91,7 @@ def test_the_pinned_versions_are_within_the_ranges() -> None:
     assert outside == []
 
 
-# -- a stranger's way: built, installed into an empty environment, used in a repository of one's own
+# -- a stranger's use: built, installed into an empty environment, used in another repository
 
 
 UV = Path(sys.executable).with_name("uv")
@@ -100,7 +100,7 @@ NO_NETWORK = re.compile(
 )
 
 KEPT = ("TMPDIR", "SWEEP_LEASES", MARK)
-"""Variables by which the tests keep apart what runs beside them."""
+"""Variables that keep the tests apart from other processes."""
 
 RAISES = "raise ImportError('this is the folder of a user, which nothing of ours may import')\n"
 
@@ -141,7 +141,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel alone, of the checkout's versions: uv has them in its cache."""
+    """An environment with the wheel only, of the checkout's versions: uv has them in its cache."""
     folder = tmp_path_factory.mktemp("environment")
     uv("venv", "--quiet", "--python", sys.executable, folder / "venv")
     python, pinned = folder / "venv/bin/python", ROOT / "requirements.lock"
@@ -151,7 +151,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _link_bytecode(ours: Path, theirs: Path) -> None:
-    """Compile nothing twice: uv links the same files, and byte code knows them by their times."""
+    """Compile nothing twice: uv links the same files, and byte code is valid by their times."""
     with suppress(OSError):  # on another disk they are copies
         for compiled in ours.rglob("__pycache__"):
             if (home := theirs / compiled.relative_to(ours).parent).is_dir():
@@ -160,7 +160,7 @@ def _link_bytecode(ours: Path, theirs: Path) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository whose folders are called like ours."""
+    """A repository with folders that are called like ours."""
     files = {
         "pyproject.toml": "",
         "shared_words.py": "QUESTION = 'Which batch size?'\n",

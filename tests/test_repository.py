@@ -79,7 +79,7 @@ def test_the_second_make_installs_nothing(installed_checkout: Path) -> None:
 
 
 SMALL = 60
-"""Lines up to which a module needs no test file of its own: what uses it shows it."""
+"""Lines up to which a module needs no test file: the tests of its users cover it."""
 
 SHOWN_BY = {
     "orchestrator/analysis/findings/reasons.py": (
@@ -188,7 +188,7 @@ def test_the_skill_is_short_and_llms_txt_names_every_page() -> None:
 
 
 def tracked_files() -> list[Path]:
-    """Text files that git knows."""
+    """Text files that git tracks."""
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
     listed = ran("git", "ls-files", "-z", cwd=ROOT)

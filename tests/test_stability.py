@@ -29,7 +29,7 @@ def promised(heading: str) -> list[str]:
 
 
 def exported(module: str) -> Iterable[str]:
-    """Return ``__all__`` of a module whose framework may be absent."""
+    """Return ``__all__`` of a module that may lack its framework."""
     path = ROOT.joinpath(*module.split(".")).with_suffix(".py")
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":

@@ -25,7 +25,7 @@ PRELOADED = (
     "torch", "torch._dynamo", "orchestrator.execution.process.child", "orchestrator.sweep.loading",
 )  # fmt: skip
 PLACE = "orchestrator.execution.process.fork_servers._started"
-"""What starts a fork server, in whose place :class:`Forked` is patched."""
+"""Starts a fork server; :class:`Forked` replaces it."""
 STARTED: list[subprocess.Popen[bytes]] = []
 """The processes that this one has started; the last may run."""
 
@@ -98,7 +98,7 @@ def serve(path: Path) -> None:
     for module in PRELOADED:
         importlib.import_module(module)
     gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that wait for a server
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps ended children
     unfinished = path.with_suffix(".tmp")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(unfinished))

@@ -92,7 +92,7 @@ def test_without_what_the_tests_need_the_studies_are_run_all_the_same(
         ("graphsage", "cuda", "completed", 0),
         ("graphsage", "cuda", "infeasible", 1),
         ("graphsage", "cuda", "failed", 1),
-        ("graphsage", "cpu", "infeasible", 0),  # what needs a GPU, say
+        ("graphsage", "cpu", "infeasible", 0),  # it needs a GPU
         ("graphsage", "cpu", "failed", 1),
     ],
 )

@@ -89,7 +89,7 @@ def test_it_replays_as_many_trials_as_it_says() -> None:
     assert row["trials"] == 30
     assert 20 < row["simulated_s"] < 70, "they run at the same time"
     assert "| 30 |" in list(replay.table_lines([row]))[-1]
-    # The memory is that of this process, in which other tests ran before.
+    # The memory includes that of tests that ran in this process before.
     assert replay.verdict([{**row, "peak_gib": 0.1}])[1]
 
 

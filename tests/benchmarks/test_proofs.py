@@ -1,4 +1,4 @@
-"""The checks on public numbers: made ones, whose answer is known, and the real ones."""
+"""The checks on public numbers: made ones with a known answer, and the real ones."""
 
 import pandas as pd
 import pytest

@@ -103,7 +103,7 @@ def test_no_decision_rests_on_what_was_reported_later(tmp_path: Path) -> None:
 
 
 def known_s(events: Sequence[dict[str, Any]], moment: float) -> dict[str, float]:
-    """Return the seconds of its own that each trial has run by a moment."""
+    """Return the seconds that each trial alone has run by a moment."""
     starts = {e["trial_id"]: e["at"] for e in events if e["event"] == "started"}
     return {trial_id: moment - at + 0.001 for trial_id, at in starts.items() if at <= moment}
 

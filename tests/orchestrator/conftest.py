@@ -42,7 +42,7 @@ def run_dir(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def scribe(run_dir: Path) -> Scribe:
-    """What writes the journal of a run that has begun."""
+    """Writer of the journal of a run that has begun."""
     return Scribe(run_dir).sweep()
 
 

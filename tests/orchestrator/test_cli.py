@@ -179,7 +179,7 @@ def test_what_cannot_be_read_or_written_is_refused(closed: Path) -> None:
     refusals = [Finished(**finished) for finished in json.loads(done.stdout)]
     for (_, said), refused in zip(CASES, refusals, strict=True):
         assert (refused.returncode, refused.stdout) == (2, ""), refused.stderr
-        # A run that is resumed says first whose code it runs.
+        # A resumed run first prints which code it runs.
         lines = [each for each in refused.stderr.splitlines() if not each.startswith("NOTE: ")]
         assert lines[0].startswith("error: ")
         assert [part for part in said if part not in refused.stderr] == []

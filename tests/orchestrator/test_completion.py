@@ -24,7 +24,7 @@ EXPECTED = {
     "orchestrator train --sa": "--save ",
     "orchestrator judge HEAD~1 HEAD m": "my_sweep.py ",
 }
-"""What may be typed next, behind each line."""
+"""The completion of each line."""
 
 ASK = """
 eval "$(register-python-argcomplete orchestrator)"

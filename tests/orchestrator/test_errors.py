@@ -92,7 +92,7 @@ SURROGATES = st.text(st.sampled_from([chr(0xD800), chr(0xDFFF), "x"]))
 
 @given(st.text(max_size=300) | SURROGATES)
 def test_whatever_comes_can_be_written(text: str) -> None:
-    bounded(text).encode()  # raises where UTF-8 cannot hold it
+    bounded(text).encode()  # raises if UTF-8 cannot encode it
     assert bounded(bounded(text)) == bounded(text)
     assert "\n" not in bounded_name(text)
 

@@ -129,7 +129,7 @@ def test_data_is_kept_in_the_users_cache_unless_another_is_named(
     assert cache_folder() == Path("/users/me/y")
 
 
-# -- readers of arguments: what they take, and what they refuse
+# -- readers of arguments: accepted and refused texts
 
 
 @pytest.mark.parametrize(

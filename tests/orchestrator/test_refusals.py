@@ -20,7 +20,7 @@ FIELDS = [
     if each.init
 ]
 ANY_TEXT = ("data_root", "out", "experiment", "on_end")
-"""Options whose value may be any name."""
+"""Options that take any name as a value."""
 
 
 def call(name: str, arguments: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""Trainables on their own: what a command line may say."""
+"""Trainables without a sweep: the command line."""
 
 import os
 from pathlib import Path

@@ -58,7 +58,7 @@ SWEEP = Sweep(
 
 
 def run_dir_of(folder: Path, text: str, config: dict[str, Any] | None) -> Path:
-    """A run directory as its end leaves it, as far as this command reads it."""
+    """A run directory after the run's end, as far as this command reads it."""
     file = folder / "asked.py"
     file.write_text(text)
     run_dir = folder / "run"

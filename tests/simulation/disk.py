@@ -1,8 +1,8 @@
 """A disk that forgets what was not synced, and the system calls of the process that writes to it.
 
-Files and folders are real ones below ``root``, as the system's cache has them. What a power cut
-leaves of them is known here: of each file its synced bytes, of each folder its synced names, by
-inode. So ``root`` is on a file system that gives no inode's number to another file: ``/dev/shm``.
+Files and folders are real ones below ``root``, as the system's cache has them. What survives a
+power cut is recorded here: each file's synced bytes, each folder's synced names, by inode. So
+``root`` is on a file system that gives no inode's number to another file: ``/dev/shm``.
 """
 
 import errno
@@ -22,12 +22,12 @@ CALLS = ("open", "write", "fsync", "ftruncate", "replace", "rename", "mkdir", "c
 
 
 class Died(BaseException):
-    """The process has ended at once: what follows in it has no effect."""
+    """The process has ended at once: its later calls have no effect."""
 
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens at a step of a process, a system call or one of the executor, from 1 on.
+    """A fault at a step of a process, a system call or one of the executor, from 1 on.
 
     Kinds: ``kill``, ``cut`` (of the power), ``eio``, ``enospc`` (once), ``full`` (from then on),
     ``interrupt``, ``jump`` (of the clock).

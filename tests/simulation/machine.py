@@ -124,7 +124,7 @@ class _Stepping:
 
 
 class Said(Fold):
-    """What the user has seen to have ended, and when."""
+    """Trials that the user has seen to end, and when."""
 
     def __init__(self, machine: "MachineState") -> None:
         self._its = machine
@@ -138,9 +138,9 @@ class Said(Fold):
 
 
 class MachineState:
-    """A machine and its disk; when each trial's end was said, and which have ended by the disk.
+    """A machine and its disk; when each trial's end was shown, and which have ended by the disk.
 
-    ``wrong`` is what must not be.
+    ``wrong`` lists violations.
     """
 
     def __init__(self, case: Case, root: Path, rng: random.Random) -> None:
@@ -171,7 +171,7 @@ class MachineState:
             self.wrong.append(f"is not refused in a sentence: {self.output}")
 
     def damage(self) -> None:
-        """Damage a file: what is lost is made again, or the run is refused until it is restored."""
+        """Damage a file: it is made again, or the run is refused until it is restored."""
         rng, path = self.rng, self.journal
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
         num = sum(line.endswith(b"\n") and b"\0" not in line for line in lines)  # not torn

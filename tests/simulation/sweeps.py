@@ -91,7 +91,7 @@ def made(trial: Trial) -> RecordedRun:
 
 
 class Remembering(Analyst):
-    """The real judge; what it is asked again about the same results it answers from memory."""
+    """The real judge; it answers a repeated question about the same results from memory."""
 
     answers: ClassVar[dict[object, object]] = {}
 

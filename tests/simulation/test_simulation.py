@@ -1,4 +1,4 @@
-"""Sweeps on a machine whose disk, clock and driver fail as a seed says."""
+"""Sweeps on a machine with a disk, clock and driver that fail as drawn from a seed."""
 
 import pytest
 

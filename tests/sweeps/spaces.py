@@ -20,6 +20,6 @@ def wanted(sweep: Sweep[Any], machine: Machine) -> list[Any]:
 
 
 def feasible(sweep: Sweep[Any], machine: Machine) -> list[Any]:
-    """Return those of them that can run on a machine."""
+    """Return the configs that can run on a machine."""
     configs = wanted(sweep, machine)
     return [each for each in configs if sweep.trainable.infeasible(each, machine) is None]

@@ -27,7 +27,7 @@ class Setting:
 
     knob: Knob  # the knob
     value: object  # its value
-    context: Mapping[str, object]  # what else the config says, over the case's quick one
+    context: Mapping[str, object]  # further values over the case's quick config
 
     def __str__(self) -> str:
         return f"{self.knob.name}={self.value}"
@@ -40,16 +40,16 @@ class Case:
     trainable: Trainable[Any]  # the trainable
     data: DataSet  # a small data set
     quick: Any  # a config with ten steps an epoch
-    # Values to try of knobs that are numbers; those of others are known
+    # Values to try of knobs that are numbers; other knobs list their values
     values: Mapping[str, tuple[object, ...]]
     # For knobs that mean something only with others, those others
     contexts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    # Knobs whose values need processes of their own; the test that has them
+    # Knobs with values that need separate processes; the test that has them
     elsewhere: Mapping[str, str] = field(default_factory=dict)
-    # Systems knobs of its own, which leave the loss as it is; the test that sees what each one does
+    # The trainable's systems knobs, which do not change the loss; the test of each one's effect
     effects: Mapping[str, str] = field(default_factory=dict)
-    # What makes a CPU and a GPU draw the same random numbers: nothing else can be expected to give
-    # the same loss on both
+    # Values with which a CPU and a GPU draw the same random numbers: no others can be expected to
+    # have the same loss on both
     same_on_gpu: Mapping[str, object] = field(default_factory=dict)
 
     def settings(self, *roles: Role) -> Iterator[Setting]:
@@ -71,7 +71,7 @@ class Case:
 
 
 def is_a_test(name: str) -> bool:
-    """Return True if a file beside or below this one has a test of this name."""
+    """Return True if a file in or below this folder has a test of this name."""
     files = Path(__file__).parent.rglob("test_*.py")
     return any(f"def {name}(" in file.read_text() for file in files)
 
@@ -80,7 +80,7 @@ OF_PROCESSES: Mapping[str, str] = {
     "allocator": "test_an_allocator_changes_nothing_that_is_learned",
     "loader_cores": "test_workers_have_the_cores_that_the_threads_leave",
 }
-"""What a process has from its start on."""
+"""Knobs of a process that are set at its start."""
 COMPILED = {"compile": "test_what_is_compiled_learns_the_same"}
 PROCESS_VALUES = {"threads": (1, 2), "log_every": (0, 3), "eval_every": (1, 2)}
 LOADER_VALUES = {"num_workers": (0, 2), "prefetch_factor": (2, 3)}

@@ -46,7 +46,7 @@ class Reports:
 
 
 def context(data: DataSet, *, epochs: int = 1, steps: int | None = None, **more: object) -> Context:
-    """Return a run's place in a sweep: one core of the CPU unless ``more`` says otherwise."""
+    """Return a run's place in a sweep: one core of the CPU unless ``more`` sets others."""
     prepared = data.prepare(DataFolders.default(Path("nowhere")))
     given: dict[str, Any] = {"seed": 0, **more}
     return Context(budget=Budget(epochs=epochs, steps=steps), data=prepared, **given)

@@ -18,7 +18,7 @@ WORKERS: dict[str, Any] = {
 NONE: dict[str, Any] = {"num_workers": 0}
 TRIED = [
     *(pytest.param(case, WORKERS, id=f"{case.trainable.name}-workers") for case in CASES),
-    # Of images and of a graph: without workers there is one loop for all of them.
+    # One for images and one for a graph: without workers all of them share a loop.
     *(
         pytest.param(case, NONE, id=f"{case.trainable.name}-no workers")
         for case in CASES
@@ -38,7 +38,7 @@ def trained_and_measured(
     threads = torch.get_num_threads()
     try:
         trainable.train(config, run)
-        for _ in range(3):  # workers that come up slowly beside other tests leave no time
+        for _ in range(3):  # workers that start slowly while other tests run leave no time
             found = measure_ceilings(lambda again: trainable.train(config, again), run)
             if found is not None:
                 break

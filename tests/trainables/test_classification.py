@@ -25,7 +25,7 @@ def test_figures_are_scikit_learn_s(num_classes: int, num_samples: int, seed: in
     assert found["val_loss"] == pytest.approx(expected, rel=1e-5, abs=1e-6)  # in single precision
     assert found["val_majority_share"] == np.bincount(labels).max() / num_samples
     assert found["val_classes_predicted"] == len(set(predicted))
-    if len(set(labels)) > 1:  # of one class alone scikit-learn warns
+    if len(set(labels)) > 1:  # scikit-learn warns about a single class
         assert found["val_balanced_acc"] == pytest.approx(
             balanced_accuracy_score(labels, predicted)
         )

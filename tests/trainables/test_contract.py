@@ -1,4 +1,4 @@
-"""Every knob of every trainable keeps the promise of its role, or says why it cannot here."""
+"""Every knob of every trainable keeps the promise of its role, or has a reason not to here."""
 
 import json
 import math
@@ -23,10 +23,10 @@ from tests.trainables.contract import CASES, HERE, WITH_GPU, Case, Setting, is_a
 from tests.trainables.running import Operation, Reports, context, operations, train_once
 
 TOLERANCE = 1e-4
-"""Of a loss: float32 sums in another order. TF32 on GPUs is coarser: see below."""
+"""For a loss: float32 sums in another order. TF32 on GPUs is coarser: see below."""
 GPU_TOLERANCE = 5e-3
 SAME = 4.0
-"""Standard errors that means of one distribution lie apart at most: but for one pair in 10,000."""
+"""Most standard errors between means of one distribution, except for one pair in 10,000."""
 
 SYSTEMS = (Role.SYSTEMS,)
 LEARNING = (Role.LEARNING,)
@@ -34,7 +34,7 @@ LEARNED = (Role.LEARNING, Role.BOTH)
 
 
 def over(*roles: Role) -> list[ParameterSet]:
-    """Return all settings of the trainables' knobs with these roles, but those of ``quick``."""
+    """Return all settings of the trainables' knobs with these roles, except those of ``quick``."""
     return [
         pytest.param(case, setting, id=f"{case.trainable.name}-{setting}")
         for case in CASES
@@ -44,7 +44,7 @@ def over(*roles: Role) -> list[ParameterSet]:
 
 
 STEPS = 12
-"""Of ten steps an epoch: what happens between two epochs happens, too."""
+"""More than the ten of an epoch, so that the end of an epoch is among them."""
 
 
 @cache
@@ -124,7 +124,7 @@ def test_a_knob_that_changes_what_is_learned_does_so(case: Case, setting: Settin
 
 @pytest.mark.parametrize(("case", "setting"), over(*LEARNING))
 def test_a_learning_knob_does_not_change_the_work_of_a_step(case: Case, setting: Setting) -> None:
-    """The same operations on the same shapes: what takes time, without a noisy clock."""
+    """The same operations on the same shapes: they take the time, and have no noise."""
     steps = operations_of(case, case.config(setting))
     expected = operations_of(case, case.config(setting, unset=True))
     # The first step also allocates what the optimizer keeps, momentum for one.

@@ -1,4 +1,4 @@
-"""The knobs that several trainables share do what they say, in each of them."""
+"""The knobs that several trainables share have their effects, in each of them."""
 
 import os
 import threading
@@ -284,7 +284,7 @@ ELSEWHERE = {
 
 @EVERY_CASE
 def test_the_effect_of_every_systems_knob_is_seen_somewhere(case: Case) -> None:
-    """A ``learning`` knob's effect, and that of one that is ``both``, is seen in the loss."""
+    """The effect of a ``learning`` knob, and of a ``both`` knob, is seen in the loss."""
     seen = {**ELSEWHERE, **case.elsewhere, **case.effects}
     systems = {name for name, knob in knobs_of(case.quick).items() if knob.role is Role.SYSTEMS}
     assert systems <= set(SHARED) | set(seen)

@@ -1,4 +1,4 @@
-"""Batches of graphsage: what is drawn, how it arrives, and the memory that it takes."""
+"""Batches of graphsage: their samples, their delivery, and their memory."""
 
 from dataclasses import replace
 from pathlib import Path

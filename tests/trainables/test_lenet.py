@@ -78,7 +78,7 @@ def test_each_data_path_fetches_in_its_own_way(monkeypatch: pytest.MonkeyPatch) 
     assert fetched("resident") == (0, 0, 0)
 
 
-# -- knobs whose effect is inside a step
+# -- knobs with an effect inside a step
 
 
 def inside(config: LeNetConfig, look: Callable[[torch.nn.Module, Any], None]) -> None:

@@ -73,7 +73,7 @@ def test_the_largest_component_s_nodes_alone_have_rows(photo: OgbGraph) -> None:
     assert reports.metric("val_auc")
 
 
-# -- systems knobs: nothing that is learned changes, and each does what it says
+# -- systems knobs: they do not change what is learned, and each has its effect
 
 
 @pytest.mark.parametrize(

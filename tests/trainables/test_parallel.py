@@ -41,7 +41,7 @@ class OfRank:
 
 
 def trained_as_rank(rank: int, world_size: int, port: int) -> OfRank:
-    """Train with the other ranks, in a process of its own."""
+    """Train with the other ranks, in a separate process."""
     os.environ.update(
         RANK=f"{rank}", WORLD_SIZE=f"{world_size}", MASTER_ADDR="127.0.0.1", MASTER_PORT=f"{port}"
     )

@@ -25,7 +25,7 @@ AIFB = {
 }  # fmt: skip
 
 
-# -- the network is that of DGL's example
+# -- the network is the one of DGL's example
 
 
 def both_networks(config: RgatConfig) -> tuple[Rgat, DglRgat]:

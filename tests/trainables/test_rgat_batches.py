@@ -1,4 +1,4 @@
-"""Batches and schedule of rgat: the knobs whose effect can be seen outside the loss."""
+"""Batches and schedule of rgat: the knobs with an effect outside the loss."""
 
 import json
 import os

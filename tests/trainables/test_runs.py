@@ -1,4 +1,4 @@
-"""A run of every trainable: seed, end, checkpoint, pause, what is held out, fingerprints."""
+"""A run of every trainable: seed, end, checkpoint, pause, held-out data, fingerprints."""
 
 import json
 import sys
@@ -186,7 +186,7 @@ def run(tmp_path: Path, device: str) -> Run:
 
 
 def test_tables_on_the_cpu_are_restored_without_the_run_s_own_device(tmp_path: Path) -> None:
-    """A device that can hold no values stands in for a GPU with too little memory."""
+    """A device without storage replaces a GPU with too little memory."""
     there, again = progress(), progress()
     stepped(there)
     there.keep(run(tmp_path, "meta"))

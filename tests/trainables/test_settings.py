@@ -1,4 +1,4 @@
-"""The knobs that trainables share: what they ask of a machine, and what they need."""
+"""The knobs that trainables share: their demands on a machine, and their needs."""
 
 from typing import Any, Literal
 

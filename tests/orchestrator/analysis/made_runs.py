@@ -220,7 +220,7 @@ class MadeRun:
     def tables(self) -> RunTables:
         """The run's tables, with the rows that it has now.
 
-        Runs of the same content share them: what is derived from tables is computed once.
+        Runs of the same content share them, so that figures derived from them are computed once.
         """
         candidates = self.candidates
         content = repr((self.rows, self.curves, self.sweep, candidates.attrs, candidates.to_dict()))
@@ -408,7 +408,7 @@ def confirm(run: MadeRun, speeds: Mapping[int, Sequence[float]], **cells: object
 
 
 def partly_contaminated_run() -> MadeRun:
-    """Return a run whose fast config has a contaminated run that is slower and less accurate."""
+    """Return a run: its fast config has a contaminated run that is slower and less accurate."""
     run = MadeRun()
     run.add_runs(config(), [1000.0, 1000.0, 1000.0])
     fast = config(num_workers=3)

@@ -1,4 +1,4 @@
-"""Runs of more and more ranks, each with the time to an accuracy that the test says."""
+"""Runs of more and more ranks, each with the time to an accuracy that the test sets."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The page about frames: what it shows runs, and names every function."""
+"""The page about frames: its examples run, and it names every function."""
 
 import re
 from pathlib import Path

@@ -57,7 +57,7 @@ def test_a_bound_comes_first_whatever_its_place() -> None:
     configs = table(
         samples_per_s=[9.0, 5.0, 7.0], val_acc=[0.95, 0.90, 0.90], peak_rss_gib=[5.0, 4.0, 3.0]
     )
-    # The most accurate one does not hold the bound: the best is of those that do.
+    # The most accurate config exceeds the bound: the best is the best of the others.
     assert rule.limits(configs) == {"peak_rss_gib": 4, "val_acc": pytest.approx(0.895)}
     assert rule.acceptable(configs).tolist() == [False, True, True]
 

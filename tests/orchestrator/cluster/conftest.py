@@ -1,4 +1,4 @@
-"""A Ray cluster on nodes made of namespaces, started as docs/clusters.md says."""
+"""A Ray cluster on nodes made of namespaces, started as in docs/clusters.md."""
 
 import re
 import shutil
@@ -12,7 +12,7 @@ from tests.orchestrator.cluster.made_nodes import MadeNetwork, MadeNode, made_ne
 
 PAGE = ROOT / "docs/clusters.md"
 SMALL = "--num-cpus=1 --object-store-memory=80000000 --disable-usage-stats"
-"""What a machine that is several nodes has to do without."""
+"""Limits of a Ray node on a machine that is several nodes."""
 
 NOTICED = {
     "RAY_health_check_initial_delay_ms": "2000",
@@ -64,7 +64,7 @@ class Cluster:
         script = f"{commands('Networks')}\n{script}"
         script = script.replace("ray start", f"ray start {SMALL}")
         script = script.replace("--head", "--head --include-dashboard=false")
-        # Not into a pipe, which Ray's processes would hold open.
+        # Not into a pipe, which Ray's processes would keep open.
         done = node.run("bash", "-ec", f"( {script}\n ) > /tmp/start.log 2>&1", timeout_s=240)
         log = (node.root / "tmp/start.log").read_text()
         assert done.returncode == 0, log

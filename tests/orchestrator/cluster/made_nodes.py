@@ -24,7 +24,7 @@ WITH_TESTS = ("setpriv", "--pdeathsig", "KILL")
 
 NEEDS = ("setpriv", "unshare", "nsenter", "ip", "mount", "hostname")
 NETWORK = "10.77.0"
-"""Within the namespaces alone."""
+"""Network within the namespaces only."""
 
 _HOLD = """
 hostname {name} && mount -t tmpfs none /tmp && mount -t tmpfs none /dev/shm &&
@@ -103,7 +103,7 @@ class MadeNode:
 
 
 class MadeNetwork:
-    """Nodes on one bridge, which lies in a network namespace of its own."""
+    """Nodes on one bridge in a separate network namespace."""
 
     def __init__(self, shared: Path) -> None:
         """Make the bridge; ``shared`` is a folder that every node sees."""
@@ -142,7 +142,7 @@ class MadeNetwork:
         return node
 
     def lose(self, name: str) -> None:
-        """Lose a node as when its power fails: nobody on the network hears of it."""
+        """Lose a node as when its power fails: the network gets no message."""
         node = self.nodes[name]
         self._on_bridge(f"ip link set {node.port} down")
         node.end()

@@ -32,7 +32,7 @@ def finished(events: list[Event]) -> list[str]:
 
 
 def test_a_sweep_of_a_project_elsewhere_uses_every_node(cluster: Cluster) -> None:
-    """The project is on the head alone, and so are the data at first."""
+    """The project is on the head only, and so are the data at first."""
     head, ended, run = cluster.head, cluster.network.shared / "first", Path("/tmp/run")
     write_project(head.root / "tmp/project", ended=ended, num_trials=4, steps=5)
     (head.root / "tmp/data").mkdir()
@@ -100,7 +100,7 @@ def test_ranks_on_two_nodes_train_together(cluster: Cluster) -> None:
 
 
 def test_lost_nodes_and_drivers_cost_no_trial(cluster: Cluster) -> None:
-    """A node joins, another is lost, then the driver; another node goes on with the rest."""
+    """A node joins, another is lost, then the driver; another node continues with the rest."""
     network, shared = cluster.network, cluster.network.shared
     folder, ended, run = shared / "project", shared / "second", shared / "run"
     write_project(folder, ended=ended, num_trials=6, steps=5)
@@ -117,7 +117,7 @@ def test_lost_nodes_and_drivers_cost_no_trial(cluster: Cluster) -> None:
         await_in(run, lambda past: "two" in running_on(past).values(), "one on a node that joined")
         (lost,) = [trial for trial, node in running_on(events(run)).items() if node == "one"]
         network.lose("one")
-        # One trial goes on until the driver is killed. It leaves a node for all others.
+        # One trial continues until the driver is killed. All others have the other node.
         numbers = numbers_of(events(run))
         held = {number for trial, number in numbers.items() if trial in running_on(events(run))}
         hold.write_text(str(min(set(range(6)) - held)))

@@ -123,7 +123,7 @@ def test_a_job_whose_time_is_up_is_requeued_and_goes_on(slurm: tuple[MadeNode, P
     job, run = submitted(slurm, "requeued", num_trials=6)
     awaited(lambda: len(finished(run)) > 1, f"two trials in {run}", within_s=STATE_S)
     before = finished(run)
-    # What Slurm sends three minutes before the limit.
+    # Slurm sends this signal three minutes before the limit.
     assert node.run("scancel", "--batch", "--signal=USR1", job).returncode == 0
     await_state(node, job, lambda text: "Restarts=1" in text and "JobState=PENDING" in text)
     assert {"trials.csv", "report.html"} <= {path.name for path in run.iterdir()}

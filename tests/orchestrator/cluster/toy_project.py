@@ -1,4 +1,4 @@
-"""A project that is not this one: a sweep, a package with settings beside it, and a data set."""
+"""Another project than this one: a sweep, a package with its settings, and a data set."""
 
 from pathlib import Path
 
@@ -99,9 +99,9 @@ def write_project(
 
     Args:
         folder: A new folder.
-        ended: File that each trial appends its number and its node to, when it has trained. None
-            does as long as there is an empty file beside it with the suffix ``.hold``; some do not
-            while that has their numbers.
+        ended: File that each trial appends its number and its node to, when it has trained. No
+            trial does while the same folder has an empty file with the suffix ``.hold``; if that
+            file contains numbers, the trials with these numbers wait.
         num_trials: Configs of the sweep.
         steps: Steps of a trial, 0.1 s each.
         nodes: Nodes of a trial.

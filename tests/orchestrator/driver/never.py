@@ -1,4 +1,4 @@
-"""A sweep file whose trainable must never be run."""
+"""A sweep file with a trainable that must never run."""
 
 from pathlib import Path
 

@@ -62,7 +62,7 @@ def _gpus(config: Config, machine: Machine) -> int:
 
 
 def sweep(**changes: object) -> Sweep[Config]:
-    """Return a sweep with changes, those of its rigor among them."""
+    """Return a sweep with changes, also of its rigor."""
     rigor: dict[str, Any] = {name: changes.pop(name) for name in NAMES if name in changes}
     fields: dict[str, Any] = {"question": "How many?", "space": Config(), **changes}
     return Sweep(TRAINABLE, rigor=Rigor(**rigor), **fields)
@@ -100,7 +100,7 @@ WIDE: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Staged(SearchSpec):
-    """A search that knows its stages."""
+    """A search with known stages."""
 
     def start(self, problem: SearchProblem) -> Search:
         raise NotImplementedError

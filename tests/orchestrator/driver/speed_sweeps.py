@@ -87,7 +87,7 @@ def children_in_mlflow(uri: str) -> list[str]:
 def wait_for(
     condition: Callable[[], object], driver: subprocess.Popen[Any], within_s: float = 60.0
 ) -> None:
-    """Wait until ``condition`` holds; fail where the driver ends first or it takes too long."""
+    """Wait until ``condition`` is true; fail if the driver ends first or it takes too long."""
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         if condition():

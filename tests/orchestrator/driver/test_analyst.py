@@ -179,7 +179,7 @@ def workers(configs: Sequence[Config]) -> list[int]:
 
 
 def test_a_config_is_handed_back_as_the_search_asked_for_it() -> None:
-    """A table holds a tuple as text: a config made of its cells would be another trial's."""
+    """A table contains a tuple as text: a config made of its cells would be another trial's."""
     asked = [trial.config for trial, _ in NEAR_TIES]
     analyst = Analyst(RECORD)
     recommended = analyst.recommended(NEAR_TIES)
@@ -236,7 +236,7 @@ def factored() -> tuple[Results, pd.DataFrame]:
 def with_rate(
     run: tuple[Trial, TrialResult], lr: float, accuracy: float | None
 ) -> tuple[Trial, TrialResult]:
-    """Return the run at another learning rate, and of speed alone or as accurate as told."""
+    """Return the run at another learning rate: without accuracy, or with this one."""
     trial, result = run
     metrics = {name: value for name, value in result.metrics.items() if name != "val_acc"}
     if accuracy is not None:
@@ -248,7 +248,7 @@ def with_rate(
 def test_finalists_of_a_factored_search_are_composed() -> None:
     results, table = factored()
     chosen = Analyst(RECORD, table).finalists(results, most=2)
-    # The fastest setting with the better rate: it was probed at the other one, and not trained.
+    # The fastest setting with the better rate: it was probed at the other rate, and not trained.
     assert workers(chosen)[0] == 6
     assert chosen[0]["lr"] == 0.2
     assert all(dict(trial.config) != dict(chosen[0]) for trial, _ in results)
@@ -286,7 +286,7 @@ def test_a_role_that_the_search_has_found_is_composed_by(tmp_path: Path) -> None
     results, table = factored()
     analyst = Analyst(RECORD, table)
     analyst.follow(FoundRoles(num_workers=Role.BOTH))
-    # What 6 workers learn is not known any more, as only 3 were trained.
+    # The learning of 6 workers is not known any more, as only 3 were trained.
     assert workers(analyst.finalists(results, most=2)) == [3]
     analyst.write_candidates(tmp_path)
     written = pd.read_parquet(tmp_path / RunFile.CANDIDATES)
@@ -300,7 +300,7 @@ FAST, SLOW = {"samples_per_s": 9e4, "val_acc": 0.9}, {"samples_per_s": 1e4, "val
 
 
 def history_of(run_dir: Path, *results: dict[str, Any], **sweep: object) -> SweepHistory:
-    """Return the history after trials 0, 1, ... (trial 0 is the baseline's) that ended as told."""
+    """Return the history after trials 0, 1, ... (trial 0 is the baseline's) with these results."""
     scribe = Scribe(run_dir).sweep(**sweep)
     for number, changes in enumerate(results):
         trial = scribe.asked(make_trial(number))

@@ -121,7 +121,7 @@ def write_words(folder: Path, words: str) -> None:
 
 
 class Played:
-    """A run whose trials were not trained: each has a speed, the same for the same config."""
+    """A run of trials that were not trained: each has a speed, the same for the same config."""
 
     def __init__(self, *words: str | Path) -> None:
         """Play the run of a command line in the current folder."""
@@ -154,7 +154,7 @@ class Played:
 
 
 def _answer(trial: Trial) -> TrialResult:
-    """Return a result whose speed grows with the workers, else with how little is computed."""
+    """Return a result: its speed grows with the workers, else with less computation."""
     config = trial.config
     speed = 1000.0 + 100 * config["workers"] - config["hidden"] - config["prefetch"]
     return TrialResult(
@@ -244,7 +244,7 @@ def test_every_search_trains_the_one_config_alone(here: Path, search: str) -> No
         (["--data", "words", "--data-root", "my data"], ["--data", "--data-root"]),
         (["--data", "words@my data/words"], ["--data", "--data-root"]),
         (["--data", "made", "--data-root", "my data"], ["--data"]),
-        ([], ["--data"]),  # the set is absent: another one stands in, and goes on standing in
+        ([], ["--data"]),  # the set is absent: another one replaces it, here and in the command
     ],
 )
 def test_the_data_are_those_of_the_run_wherever_the_command_is_typed(

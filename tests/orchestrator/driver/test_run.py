@@ -31,7 +31,7 @@ def test_a_faster_config_is_recommended_with_its_speed_up(finished_run: Finished
     assert recommended["config"]["step_ms"] == 4.0
     speedup = recommended["speedup"]
     assert (speedup["basis"], speedup["num_pairs"]) == ("confirm", 2)
-    # Two pairs on a machine that does other things as well may not tell by how much.
+    # Two pairs on a busy machine may not show by how much.
     assert speedup["ratio"] > 1.2 if speedup["why_not_known"] == "" else speedup["ratio"] is None
 
 

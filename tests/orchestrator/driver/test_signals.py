@@ -36,7 +36,7 @@ from tests.orchestrator.driver.speed_sweeps import (
 
 
 def interrupted_as_within_ray(number: int) -> None:
-    """Ray raises an interrupt of its own within its code, whatever the handler has raised."""
+    """Raise a new interrupt whatever the handler has raised, as Ray does within its code."""
     try:
         signal.raise_signal(number)
         time.sleep(10)
@@ -115,7 +115,7 @@ RAY_AND_MLFLOW = ("--tracking-uri", "sqlite:///mlflow.db")
     [
         (signal.SIGINT, "driver", INLINE),
         pytest.param(signal.SIGHUP, "group", INLINE, marks=pytest.mark.slow),
-        # As a terminal does: Ray has a handler of its own for it.
+        # As a terminal does: Ray has its own handler for it.
         pytest.param(signal.SIGINT, "group", RAY, marks=pytest.mark.slow),
         # As batch systems and service managers do.
         pytest.param(signal.SIGTERM, "scope", RAY_AND_MLFLOW, marks=pytest.mark.slow),

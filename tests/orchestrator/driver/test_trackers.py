@@ -1,4 +1,4 @@
-"""What trials have printed, and what is printed while MLflow is waited for."""
+"""The output of trials, and the lines that are printed while the run waits for MLflow."""
 
 import socket
 import time

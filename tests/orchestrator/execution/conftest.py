@@ -33,14 +33,14 @@ WARM = [("tuned", ("torch",)), ("default", ("torch",))]
 BOTH = pytest.mark.parametrize(
     "executor", ["inline", pytest.param("ray", marks=pytest.mark.slow)], indirect=True
 )
-"""Mark of tests that take long on Ray, of what its contract in ``test_contract.py`` leaves out."""
+"""Mark of tests that take long on Ray, beyond its contract in ``test_contract.py``."""
 
 HERE = Path(__file__).parent
 WORKLOAD = HERE / "workload.py"
 
 
 class Recorder:
-    """A conductor that hands out launches in order and keeps all that it is told."""
+    """A conductor that hands out launches in order and keeps all calls that it receives."""
 
     def __init__(
         self, launches: list[Launch], stop_when: Callable[[Trial, Report], bool] | None = None
@@ -91,7 +91,7 @@ LaunchOf = Callable[..., Launch]
 
 
 def make_launch(folder: Path, name: str, **values: Any) -> Launch:  # noqa: ANN401 - any
-    """Make a launch of ``workload.py`` that leaves its files below ``folder``."""
+    """Make a launch of ``workload.py`` that writes its files below ``folder``."""
     usual = {"epochs": 2, "time_limit_s": None, "isolation": Isolation.LEASED}
     usual |= {"file": WORKLOAD, "config": Config(), "preload": ("torch",)}
     launch = supervised.launch_of(folder, name, **{**usual, **values})
@@ -112,7 +112,7 @@ CLOSING = ExitStack()
 
 @pytest.fixture(scope="module")
 def ray_executor() -> RayExecutor:
-    """One Ray for all tests but those of its own start and death."""
+    """One Ray for all tests, except tests of its start and death."""
     return _shared("ray")
 
 
@@ -154,7 +154,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the tests that share an executor in a row.
 
     They come first, so that one worker has them all; last among tests that run alone, so that no
-    other test is timed beside an executor's processes.
+    other test is timed while an executor's processes run.
     """
     items.sort(key=lambda each: (-1, 1)["alone" in each.keywords] * _shared_executor(each))
 
@@ -174,7 +174,7 @@ def pytest_runtest_teardown(
 ) -> Generator[None, None, None]:
     """Close a shared executor after the last of its tests: an idle Ray takes a core's time too.
 
-    Before other fixtures are torn down: what they guard began earlier.
+    It closes before other fixtures are torn down, since what they guard began earlier.
     """
     if nextitem is None or _shared_executor(nextitem) != _shared_executor(item):
         CLOSING.close()

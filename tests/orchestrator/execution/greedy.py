@@ -174,7 +174,7 @@ def _pids_file(run: Run) -> Path:
 
 
 def _detach(run: Run) -> None:
-    """Start processes in sessions of their own: a program, and one that forks itself away."""
+    """Start processes in new sessions: a program, and a process that daemonizes."""
     program = subprocess.Popen(["sleep", "600"], start_new_session=True)
     if os.fork() == 0:
         os.setsid()

@@ -100,7 +100,7 @@ def run(
     *,
     on_restart: Callable[[], object] = lambda: None,
 ) -> Course:
-    """Run a trial to its row on cores of its own."""
+    """Run a trial to its row on its own cores."""
     starts: list[Started] = []
     reports: list[int] = []
     lease = leases.acquire(launch.num_cores, launch.isolation, timeout_s=30)
@@ -191,7 +191,7 @@ def server_of(process: ForkedProcess) -> psutil.Process:
 
 
 def wait_for_group(process: ForkedProcess) -> None:
-    """Wait until the process has a group of its own, a moment after its fork."""
+    """Wait until the process has its own group, a moment after its fork."""
     awaited(lambda: os.getpgid(process.pid) == process.pid, "a group of its own")
 
 

@@ -42,12 +42,12 @@ TRIALS: dict[str, dict[str, Any]] = {
     "in turn-0": {"epochs": 10},
     "in turn-1": {"epochs": 10},
 }
-"""Not isolated but where they say so: a trial that other load contaminates is run again."""
+"""Shared, unless they set it otherwise: a contaminated trial would be run again."""
 
 
 @pytest.fixture(scope="module")
 def sweep(executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> Recorder:
-    """What the control loop is told of a sweep of all these."""
+    """What the control loop receives of a sweep of all these."""
     folder = tmp_path_factory.mktemp("contract")
     _leave_checkpoint(folder / "scratch/checkpoints/again")
     shared = {"isolation": Isolation.SHARED}
@@ -170,7 +170,7 @@ def test_a_paused_trial_is_resumed(executor: Executor, tmp_path: Path) -> None:
     assert [(report.epoch, report.step) for report in reports] == [
         (1, 20), (2, 40), (3, 60), (4, 80),
     ]  # fmt: skip
-    # One training: its clocks go on, but for the time between the two. The row's own does not.
+    # One training: its clocks continue, without the time between the two. The row's clock does not.
     trained_s = [report.metrics["train_s"] for report in reports]
     assert trained_s == sorted(trained_s)
     assert trained_s[-1] >= 4 * 20 * 0.005

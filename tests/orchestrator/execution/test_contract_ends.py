@@ -53,7 +53,7 @@ class ExitWatcher(Recorder):
 
 @pytest.fixture(scope="module")
 def sweep(executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> ExitWatcher:
-    """What the control loop is told of a sweep of these, each of which takes all cores."""
+    """What the control loop receives of a sweep of these; each takes all cores."""
     folder, all_cores = tmp_path_factory.mktemp("ends"), local_machine().cpus
     *launches, late = (
         make_launch(folder, name, num_cores=all_cores, **knobs) for name, knobs in TRIALS.items()
@@ -135,7 +135,7 @@ def test_waiting_for_leased_cores_is_reported_and_ends_with_the_deadline(
     conductor.on_tick = release
     executor.run(conductor)
 
-    # Inline it is this process that holds them and that waits, and it does not name itself.
+    # Inline, this process both has the cores and waits for them, and it does not name itself.
     what = next(text for text in conductor.waited if "held by" in text)
     assert re.match(r"1 core of this node, held by .*: wait for its end", what)
     assert conductor.results["hasty"].state is TrialState.NOT_RUN

@@ -24,7 +24,7 @@ TRIALS: dict[str, dict[str, Any]] = {
     "last": {"ranks": 1},
 }
 START_S = 40.0
-"""Where none has started or ended for so long, they wait for cores that there never are."""
+"""If none has started or ended for so long, they wait for cores that do not exist."""
 
 
 MORE: dict[str, dict[str, Any]] = {
@@ -37,7 +37,7 @@ MORE: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def sweep(executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> Recorder:
-    """What the control loop is told of a sweep of all these, on two cores each."""
+    """What the control loop receives of a sweep of all these, on two cores each."""
     return run(executor, tmp_path_factory.mktemp("ranks"), TRIALS)
 
 

@@ -1,4 +1,4 @@
-"""Locks of made-up folders; that of all sweeps is named by ``$SWEEP_LEASES`` in tests."""
+"""Locks of made-up folders; in tests ``$SWEEP_LEASES`` names the folder of all sweeps."""
 
 import os
 import stat

@@ -50,9 +50,9 @@ def _launch(folder: Path, name: str, epochs: int, knobs: dict[str, Any]) -> Laun
 
 @dataclass(frozen=True)
 class Seen:
-    """What was seen of the sweep that several tests look at."""
+    """Records of the sweep that several tests look at."""
 
-    told: Recorder  # what the control loop was told
+    told: Recorder  # what the control loop received
     folder: Path  # where the trials wrote down when they were at work
 
 
@@ -85,7 +85,7 @@ def _stretches(folder: Path, *names: str) -> list[tuple[str, float]]:
     """Return the trials in the order of their work, with the seconds without another's work.
 
     A worker that was stopped amid an item ends it in the trial's next slice, so the ends of items
-    show whose slice it was.
+    show the slice's trial.
     """
     ends = sorted((end, name) for name in names for _, end in _at_work(folder, name))
     stretches = []

@@ -33,7 +33,7 @@ class Take(Protocol):
 
 @pytest.fixture
 def take(tmp_path: Path) -> Iterator[Take]:
-    """Ask as a sweep of its own; what it gets is given back at the end of the test."""
+    """Ask for cores as a new sweep; they are released at the end of the test."""
     taken: list[Lease] = []
 
     def take(
@@ -89,7 +89,7 @@ def test_a_shared_lease_takes_no_core_from_others_and_waits_for_none(take: Take)
 
 
 def test_a_sweep_that_waits_for_the_node_admits_no_newcomer(take: Take, tmp_path: Path) -> None:
-    waiting = os.fork()  # before there is a lease, whose descriptors it would share
+    waiting = os.fork()  # before there is a lease: it would share its descriptors
     if waiting == 0:
         while not (tmp_path / "core-0.lock").exists():
             time.sleep(0.01)
@@ -116,7 +116,7 @@ def test_place_is_kept_from_one_call_to_next(take: Take, count: int, isolation: 
 
 
 def test_processes_are_served_in_the_order_in_which_they_came(take: Take, tmp_path: Path) -> None:
-    """Of five that wait, one is killed; each of the others ends as soon as it is served."""
+    """Five wait and one of them is killed; each of the others ends as soon as it is served."""
     go, queued, served = [os.pipe() for _ in range(5)], os.pipe(), os.pipe()
 
     def wait(number: int) -> NoReturn:
@@ -128,7 +128,7 @@ def test_processes_are_served_in_the_order_in_which_they_came(take: Take, tmp_pa
         os.write(served[1], str(number).encode())
         os._exit(0)
 
-    # Before there is a lease, whose descriptors they would share.
+    # Before there is a lease: they would share its descriptors.
     children = [_forked(partial(wait, number)) for number in range(5)]
     running = granted(take(2))
     order = (3, 0, 4, 2, 1)
@@ -209,7 +209,7 @@ NUM_CORES, NUM_AT_A_TIME, NUM_HOLDERS = 4, 8, 40
 
 
 def test_holders_that_are_killed_never_have_one_core_between_two(tmp_path: Path) -> None:
-    """A holder writes its id beside each core that it has, and may find no other's there."""
+    """A holder writes its id to the place of each of its cores, and may find no other id there."""
     board = mmap.mmap(-1, 4 * (NUM_CORES + 2 * NUM_HOLDERS))
     running: set[int] = set()
     for holder in range(NUM_HOLDERS):
@@ -238,7 +238,7 @@ def _lease_and_die(folder: Path, board: mmap.mmap, holder: int) -> NoReturn:
 
 
 def _exchange(board: mmap.mmap, cores: Sequence[int], before: int, after: int) -> int:
-    """Write ``after`` beside each core; return beside how many ``before`` did not stand."""
+    """Write ``after`` to each core's place; return how many did not contain ``before``."""
     conflicts = 0
     for core in cores:
         conflicts += struct.unpack_from("i", board, 4 * core)[0] != before
@@ -257,7 +257,7 @@ def _forked(run: Callable[[], NoReturn]) -> int:
 
 
 def _killed(running: set[int]) -> int:
-    """Wait for a holder, which died while it held its cores."""
+    """Wait for a holder, which died while it had its cores."""
     process, status = os.wait()
     assert process in running
     assert os.WIFSIGNALED(status)

@@ -1,6 +1,6 @@
 """Short trials without Ray, and all others by it.
 
-Another inline executor stands in for Ray's, which has the contract's tests: what it is given shows.
+Another inline executor replaces Ray's, which has the contract's tests, and records its launches.
 """
 
 from dataclasses import replace

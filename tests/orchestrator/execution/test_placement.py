@@ -1,4 +1,4 @@
-"""Cores of a trial: what was asked for, at most the node's, with a message where that is less."""
+"""Cores of a trial: as many as requested, at most the node's, with a message if that is less."""
 
 import pytest
 

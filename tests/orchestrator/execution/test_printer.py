@@ -1,4 +1,4 @@
-"""What is seen of a trainable that is trained on its own."""
+"""The output of a trainable that is trained without a sweep."""
 
 import re
 

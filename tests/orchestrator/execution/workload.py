@@ -1,4 +1,4 @@
-"""A sweep file whose trials do whatever a test wants of them."""
+"""A sweep file: its trials do whatever a test wants of them."""
 
 import ctypes
 import gc

@@ -1,4 +1,4 @@
-"""A guard: what a test imports of its own folder is forgotten after it."""
+"""A guard: modules that a test imports from its folder are removed after it."""
 
 import sys
 from collections.abc import Iterator

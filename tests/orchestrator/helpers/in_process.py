@@ -1,4 +1,4 @@
-"""The command line run in this process: for what needs no process of its own to be shown."""
+"""The command line run in this process, for tests that need no separate process."""
 
 import io
 import sys

@@ -1,4 +1,4 @@
-"""``python -m orchestrator``, whose files cannot grow once a trial has finished.
+"""``python -m orchestrator`` on a disk where files cannot grow once a trial has finished.
 
 With ``$ROOM_BYTES`` no file can be larger from the beginning.
 """

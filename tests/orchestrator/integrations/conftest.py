@@ -1,4 +1,4 @@
-"""Trainings in a folder of their own, by a process that is left as it was."""
+"""Trainings in a separate folder; the process is unchanged afterwards."""
 
 from collections.abc import Iterator
 from pathlib import Path

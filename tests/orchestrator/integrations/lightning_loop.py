@@ -1,4 +1,4 @@
-"""A Lightning module, trained by a run as the documentation says."""
+"""A Lightning module, trained by a run as in the documentation."""
 
 from typing import Any
 
@@ -62,7 +62,7 @@ def loaders(batch_size: int = 4) -> tuple[DataLoader[Any], DataLoader[Any]]:
 
 
 def fit(run: Run, **more: Any) -> Classifier:
-    """Train as the documentation says."""
+    """Train as in the documentation."""
     arguments = {**prepare(run), **more}
     module = Classifier()
     callback = RunCallback(run, names={"acc/val": "val_acc"})

@@ -35,7 +35,7 @@ def make_run(
 
 
 def examples(count: int) -> list[dict[str, Tensor]]:
-    """Return examples of two classes that can be told apart."""
+    """Return examples of two separable classes."""
     drawn = torch.Generator().manual_seed(count)
     labels = torch.arange(count) % 2
     rows = torch.randn(count, NUM_FEATURES, generator=drawn) + 2 * labels[:, None]

@@ -1,4 +1,4 @@
-"""Laws of every followed loop: a training is measured, reported and ended as its run says."""
+"""Laws of every followed loop: its run measures, reports and ends a training."""
 
 from importlib import import_module
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A Lightning trainer driven by a run, beside what ``test_contract`` has of every loop."""
+"""A Lightning trainer driven by a run, beyond what ``test_contract`` tests of every loop."""
 
 from pathlib import Path
 from typing import Any
@@ -112,7 +112,7 @@ def test_a_loader_that_is_not_timed_is_refused(tmp_path: Path) -> None:
 
 
 class Waits(Classifier):
-    """A module whose schedule waits for a figure of the validation."""
+    """A module with a schedule that waits for a figure of the validation."""
 
     def configure_optimizers(self) -> Any:
         optimizer = super().configure_optimizers()

@@ -1,4 +1,4 @@
-"""TimedLoader: steps of a loop that knows the length of its loader."""
+"""TimedLoader: steps of a loop over a loader of known length."""
 
 from collections import namedtuple
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A Hugging Face trainer driven by a run, beside what ``test_contract`` has of every loop."""
+"""A Hugging Face trainer driven by a run, beyond what ``test_contract`` tests of every loop."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A model of Hugging Face's kind, trained by a run as the documentation says."""
+"""A model of Hugging Face's kind, trained by a run as in the documentation."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ def accuracy(prediction: Any) -> dict[str, float]:
 
 
 def make_trainer(run: Run, kind: Any = TimedTrainer, **more: Any) -> Any:
-    """Make a trainer as the documentation says; ``more`` is of its arguments."""
+    """Make a trainer as in the documentation; ``more`` are further arguments."""
     given = {"learning_rate": 0.1, "per_device_train_batch_size": 4, "label_names": ["labels"]}
     arguments = transformers.TrainingArguments(**{**prepare(run), **given, **more})
     return kind(

@@ -48,7 +48,7 @@ def opened(path: Path) -> list[object]:
 VALUES = st.dictionaries(st.text(max_size=5), st.one_of(st.integers(), st.text(), st.booleans()))
 
 
-# What is torn has no end: nothing else tells it from a line that is wrong.
+# A torn line has no end: nothing else distinguishes it from a wrong line.
 TORN = st.binary(max_size=40).filter(lambda line: not line.strip().endswith(b"}"))
 
 

@@ -1,4 +1,4 @@
-"""Clock that only moves when told to, and a channel that keeps its reports."""
+"""Clock that only a test moves, and a channel that keeps its reports."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Sweep file whose trials are bound by what they are told to be bound by."""
+"""Sweep file with trials that are bound by a given part."""
 
 import os
 import time

@@ -77,9 +77,9 @@ LAWS: dict[str, Law] = {
 class Coverage:
     """Coverage of the intervals of some traces."""
 
-    share: float  # share of the intervals that hold the true rate
+    share: float  # share of the intervals that contain the true rate
     steps: float  # median of the steps until the end
-    stopped: float  # share of those that the rule ended
+    stopped: float  # share of the traces that the rule ended
 
 
 def coverage_of(law: Law, *, traces: int, seed: int = 0, max_steps: int = MAX_STEPS) -> Coverage:

@@ -1,4 +1,4 @@
-"""Ceilings of a trial whose loader and model take a known time."""
+"""Ceilings of a trial with a loader and a model that take a known time."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

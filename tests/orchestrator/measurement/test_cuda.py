@@ -1,4 +1,4 @@
-"""What only a GPU can show: phases of the device's own time line, and what bounds a trial there."""
+"""Measurements that need a GPU: phases on the device's time line, and what bounds a trial there."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ Train = Callable[[Run], None]
 def train_of(
     *, width: int, copied_mib: int = 0, step_python_ms: float = 0.0, reads_back: bool = False
 ) -> Train:
-    """A training whose batches are on the device, or ``copied_mib`` of host memory."""
+    """A training with batches on the device, or with ``copied_mib`` in host memory."""
 
     def train(run: Run) -> None:
         with torch.device(run.device):  # at once: a copy of it would take longer than the training

@@ -1,4 +1,4 @@
-"""Which batches count as the same, and what of a run's learning a trial of speed alone keeps."""
+"""Which batches count as the same, and what of a run's learning a trial of speed only keeps."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

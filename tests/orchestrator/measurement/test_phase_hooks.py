@@ -18,7 +18,7 @@ FORWARD_S, BACKWARD_S, OPTIMIZER_S = 0.003, 0.005, 0.002
 
 
 class _Slow(torch.autograd.Function):
-    """Identity whose passes take their time."""
+    """Identity with slow passes."""
 
     @staticmethod
     def forward(ctx: Any, rows: torch.Tensor, clock: FakeClock) -> torch.Tensor:  # noqa: ANN401
@@ -79,7 +79,7 @@ class Nested(nn.Module):
 def hooked(
     kind: Callable[[FakeClock], nn.Module] = Network, *, num_optimizers: int = 1, every: int = 1
 ) -> StepOf:
-    """Make steps of a model that is watched, whose optimizers are due every so many steps."""
+    """Make steps of a watched model with optimizers that are due every so many steps."""
 
     def step_of(run: Run, clock: FakeClock) -> Step:
         model = kind(clock)

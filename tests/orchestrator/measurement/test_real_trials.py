@@ -1,4 +1,4 @@
-"""Trials in processes of their own, bound by what they are told to be bound by."""
+"""Trials in separate processes, bound by a given part."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -31,7 +31,7 @@ def executor() -> Iterator[InlineExecutor]:
 
 @pytest.fixture
 def trained(executor: InlineExecutor, tmp_path: Path) -> Trained:
-    """Return a function that trains the planted trainable once in a process of its own."""
+    """Return a function that trains the planted trainable once in a separate process."""
     return partial(train, executor, tmp_path)
 
 
@@ -43,7 +43,7 @@ def train(
     ceilings: bool = True,
     **values: Any,  # noqa: ANN401 - any knob
 ) -> TrialResult:
-    """Train the planted trainable once in a process of its own."""
+    """Train the planted trainable once in a separate process."""
     config = planted.Config(**values)
     launch = launch_of(
         folder, "planted", file=planted.FILE, config=config, preload=PRELOAD, epochs=epochs,

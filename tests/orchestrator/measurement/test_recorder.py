@@ -17,7 +17,7 @@ from tests.orchestrator.measurement.fakes import FakeClock, context
 
 
 class Recorded:
-    """A run whose parts take as long as a test says, on a clock of its own."""
+    """A run on its own clock; a test sets how long the parts take."""
 
     def __init__(self) -> None:
         self.clock = FakeClock()
@@ -64,7 +64,7 @@ def test_set_up_training_evaluation_and_the_rest_add_up_to_the_run() -> None:
     for _ in range(3):
         run.epoch(10)
         run.evaluate(0.25)
-        run.clock.sleep(2.0)  # a checkpoint, say: in no figure
+        run.clock.sleep(2.0)  # such as a checkpoint: in no figure
     found = run.recording
     assert found.set_up_s == pytest.approx(0.5)
     assert found.train_s == pytest.approx(3 * 10 * 0.01)
@@ -136,7 +136,7 @@ def test_steps_become_blocks_while_the_epoch_goes_on() -> None:
 
 @dataclass
 class Event:
-    """At so many milliseconds of the device's time, told in single precision, as CUDA does."""
+    """At so many milliseconds of the device's time, in single precision, as CUDA reports it."""
 
     at_ms: float
 

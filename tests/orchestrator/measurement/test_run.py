@@ -1,4 +1,4 @@
-"""Run: what it tells of a training whose times are known."""
+"""Run: its figures of a training with known times."""
 
 import contextlib
 import math
@@ -98,7 +98,7 @@ def test_only_a_rate_of_whole_epochs_holds_the_start_and_the_end_of_a_loader(
 
 
 class WorkersOf(SlowLoader):
-    """Loader that says, as PyTorch's does, how far its workers work ahead."""
+    """Loader with attributes, as PyTorch's, for how far its workers work ahead."""
 
     num_workers = 4
     prefetch_factor = 2

@@ -28,9 +28,9 @@ def test_is_samples_over_time_in_bursts_too() -> None:
 def pipeline(
     num_batches: int, *, workers: int, ahead: int, make_s: float, step_s: float, start_s: float
 ) -> list[float]:
-    """Durations of an epoch's steps behind a loader with workers, each on a core of its own.
+    """Durations of an epoch's steps behind a loader with workers, each on its own core.
 
-    As PyTorch's: ``ahead`` batches are asked of each worker at first, then one for each that
+    As in PyTorch, ``ahead`` batches are requested of each worker at first, then one for each that
     is taken, in turn, and batches are taken in order.
     """
     free = [start_s] * workers
@@ -155,7 +155,7 @@ def test_interim_analyses_become_rarer() -> None:
     assert first == MIN_BLOCKS * 2 * 16 > MIN_STEPS, "long rounds of a loader delay it"
 
 
-# -- blocks: every step in one of them, the ends of epochs apart
+# -- blocks: every step in one of them, the ends of epochs separate
 
 
 @pytest.mark.parametrize("num_steps", [1, 5, 23, 24, 25, 26, 1000, 10_000])

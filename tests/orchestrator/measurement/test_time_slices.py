@@ -1,4 +1,4 @@
-"""Time slices: the trial's own clock stands still during those of the others."""
+"""Time slices: a trial's clock stands still during the slices of the others."""
 
 from collections.abc import Iterable
 

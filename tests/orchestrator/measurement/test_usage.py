@@ -101,7 +101,7 @@ def test_growth_is_an_epochs_and_the_peak_of_every_reading(
 
 
 def read_at(epoch_s: float, *, num_epochs: int) -> list[int]:
-    """Return the epochs at whose ends the memory is read, where a reading takes 10 ms."""
+    """Return the epochs after which the memory is read, if a reading takes 10 ms."""
     clock = FakeClock()
 
     def read(epoch: int) -> Memory:

@@ -16,7 +16,7 @@ STEPS = 1000
 
 
 def made_run(epochs: int = 3, **fields: object) -> RecordedRun:
-    """Return a run whose accuracy after an epoch is a tenth of the epochs."""
+    """Return a run with an accuracy of a tenth of the epochs after each epoch."""
     each_s = TRAIN_S + EVAL_S
     reports = [
         Report(
@@ -47,7 +47,7 @@ def made_run(epochs: int = 3, **fields: object) -> RecordedRun:
 
 
 def failed_run(wall_s: float = 7.0, state: TrialState = TrialState.FAILED) -> RecordedRun:
-    """Return a run that ended by itself before its first report."""
+    """Return a run that ended before its first report."""
     return RecordedRun(wall_s=wall_s, state=state, reason="it broke", budget=Budget(epochs=3))
 
 

@@ -11,7 +11,7 @@ from tests.orchestrator.replay.made_runs import made_run, made_trial
 
 
 def recorded(num: int = 3, *, epochs: int = 3, **fields: object) -> list[Recording]:
-    """Return recordings of one config whose seeds and repeats are those of a sweep of seed 0."""
+    """Return recordings of one config with the seeds and repeats of a sweep of seed 0."""
     return [
         Recording(
             trial=made_trial(seed=repeat, repeat=repeat, **fields),

@@ -1,4 +1,4 @@
-"""The replay executor: one clock, room held as for real, the same journal for the same seed."""
+"""The replay executor: one clock, room as for real, the same journal for the same seed."""
 
 import random
 from collections.abc import Callable
@@ -22,7 +22,7 @@ BEGAN = 1000.0
 
 @dataclass
 class Told:
-    """A conductor that hands out launches, and keeps what it is told with the time of it."""
+    """A conductor that hands out launches, and keeps each call that it receives with its time."""
 
     launches: list[Launch | Pause]
     stops: Callable[[Trial, Report], bool] = lambda _trial, _report: False

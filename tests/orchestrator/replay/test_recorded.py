@@ -19,7 +19,7 @@ NINE = Budget(epochs=9)
 
 
 class Recorder:
-    """Writes a journal, at times of its own clock."""
+    """Writes a journal at times of a simulated clock."""
 
     def __init__(self, folder: Path, record: SweepRecord | None = None) -> None:
         self.folder, self.at = folder, 100.0

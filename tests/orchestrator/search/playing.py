@@ -124,7 +124,7 @@ def play(
 
     Args:
         search: The search.
-        answer: Gives the result of a trial.
+        answer: Returns the result of a trial.
         capacity: Trials that run at the same time.
         order: Seed of the order in which they end, or None for first in, first out.
     """
@@ -151,7 +151,7 @@ def play(
 
 
 def replay(search: Search, calls: list[tuple[Any, ...]]) -> list[Proposal | Pause | None]:
-    """Repeat calls to a fresh search; return its answers to those of ``ask``."""
+    """Repeat calls to a new search; return what ``ask`` returns."""
     answers: list[Proposal | Pause | None] = []
     for call in calls:
         if call[0] == "ask":

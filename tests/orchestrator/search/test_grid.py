@@ -108,7 +108,7 @@ def test_values_are_drawn_on_the_domains_own_scale() -> None:
 
 
 def test_what_ten_thousand_draws_miss_is_gone_through() -> None:
-    """Of 5,000 configs the last few are drawn so rarely that the draws alone give up before."""
+    """The last few of 5,000 configs are drawn so rarely that drawing alone gives up before."""
     space = Config(batch=integers(1, 5000))
     found = Random(6000).candidates(problem(space=space))
 

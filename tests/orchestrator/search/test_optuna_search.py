@@ -1,4 +1,4 @@
-"""Optuna: what the study learns from, and the nearest config that was not asked for yet."""
+"""Optuna: the results that the study learns from, and the nearest config not yet asked for."""
 
 import math
 import random
@@ -77,7 +77,7 @@ def test_repeats_of_a_config_lie_among_the_runs_of_others() -> None:
         assert len(places) == 20
         together = sum(b - a == 1 for runs in places.values() for a, b in pairwise(runs))
         assert together < 12, "of 40 pairs of runs that follow each other"
-        # The sampler is told of a config once all of its runs have ended.
+        # The sampler receives a config's result once all of its runs have ended.
         assert max(runs[-1] - runs[0] for runs in places.values()) <= 6 * 3
         orders.append(list(places.values()))
     assert orders[0] != orders[1]
@@ -111,7 +111,7 @@ def test_excluded_configs_teach_the_study_where_not_to_look() -> None:
 
 @pytest.mark.parametrize("sampler", [Sampler.TPE, Sampler.NSGA2], ids=str)
 def test_a_region_that_cannot_run_is_left(sampler: Sampler) -> None:
-    """Telling such trials as FAIL instead has TPE ask for nothing else (optuna#3472)."""
+    """If such trials were reported as FAIL, TPE would ask for nothing else (optuna#3472)."""
 
     def answer(trial: Trial) -> TrialResult:
         if trial.config["batch"] == 1000:

@@ -1,4 +1,4 @@
-"""A search of the user's own: what it does wrong is one message; the page's example runs."""
+"""A search by the user: what it does wrong is one message; the page's example runs."""
 
 import re
 from collections.abc import Callable, Mapping

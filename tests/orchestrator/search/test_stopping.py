@@ -43,7 +43,7 @@ def dominates(a: tuple[float, ...], b: tuple[float, ...], signs: list[float]) ->
 
 
 def peeled(points: list[tuple[float, ...]], signs: list[float]) -> list[list[int]]:
-    """Return the layers by their definition: what nothing dominates, again and again."""
+    """Return the layers by their definition: repeatedly the points that no other dominates."""
     left, layers = list(range(len(points))), []
     while left:
         layer = [i for i in left if not any(dominates(points[j], points[i], signs) for j in left)]

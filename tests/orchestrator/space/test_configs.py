@@ -47,7 +47,7 @@ class Process:
 
 @knobs
 class Config(Process, Loader):
-    """What a trainable would have."""
+    """Config of an imagined trainable."""
 
     lr: float = learning(default=0.1, gt=0, lt=10, doc="step size")
     name: str = both(default="adam", doc="optimizer")

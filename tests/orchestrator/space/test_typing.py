@@ -111,7 +111,7 @@ def checked(
     settings = folder / "mypy.ini"
     settings.write_text(
         f"[mypy]\nstrict = True\nmypy_path = {repository}\nexplicit_package_bases = True\n"
-        # What the files import is read but not judged; large packages are not even read.
+        # Modules that the files import are read but not checked; large packages are not even read.
         "[mypy-orchestrator.*,trainables.*]\nfollow_imports = silent\n"
         # Nor is the driver, which no sweep file needs.
         "[mypy-torch.*,numpy.*,pandas.*,pyarrow.*,ray.*,optuna.*,psutil.*,pynvml.*,"

@@ -1,4 +1,4 @@
-"""A file is whole or as it was, whatever lies beside it and whoever else writes it."""
+"""A file is whole or as it was, whatever else is in its folder or writes it."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""``sweep.json`` is read back as it was written; what is not one is refused in a sentence."""
+"""``sweep.json`` is read back as it was written; anything else is refused in a sentence."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A guard: what a sweep file imports is forgotten after the test."""
+"""A guard: modules that a sweep file imports are removed after the test."""
 
 from tests.orchestrator.helpers.import_state import import_state
 

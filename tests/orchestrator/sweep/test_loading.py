@@ -1,4 +1,4 @@
-"""A sweep file gives its sweep; errors of the file are reported at once, with their lines."""
+"""A sweep file defines its sweep; errors of the file are reported at once, with their lines."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""The private folder: for this user alone, and short enough for sockets."""
+"""The private folder: for this user only, and short enough for sockets."""
 
 import os
 import shutil

@@ -68,7 +68,7 @@ def test_a_process_that_is_started_gets_what_is_not_of_the_environment(repositor
     make_importable(repository / "questions/fast/sweep.py")
     own = [folder for folder in first_here() if "/ray/" not in folder]
     assert own[:2] == [str(repository), str(repository / "questions")]
-    # Ray, where a test before has imported it, puts a folder of its own in front.
+    # If an earlier test has imported Ray, its folder is in front.
     handed_on = [folder for folder in first_here() if "/ray/" not in folder]
     assert not any("site-packages" in folder or "lib-dynload" in folder for folder in handed_on)
     assert PROJECT == ROOT
@@ -87,7 +87,7 @@ print(getattr(found, "__file__", None) or next(iter(found.__path__)))
 
 
 def found(repository: Path, module: str = "trainables") -> str:
-    """What a sweep of the repository imports by a name."""
+    """Path of the module that a sweep of the repository imports by a name."""
     done = python("-c", TOLD, repository, module, env={"PYTHONPATH": str(ROOT)})
     return done.stdout.strip()
 

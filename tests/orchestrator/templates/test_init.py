@@ -1,4 +1,4 @@
-"""What ``python -m orchestrator init`` writes, and what it refuses."""
+"""``python -m orchestrator init``: the files that it writes, and what it refuses."""
 
 import sys
 from pathlib import Path

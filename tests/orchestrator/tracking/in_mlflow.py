@@ -62,7 +62,7 @@ def assert_mirrored(uri: str, run_dir: Path) -> None:
 
 
 def search(uri: str) -> pd.DataFrame:
-    """Return the children as ``mlflow.search_runs`` gives them."""
+    """Return the children as ``mlflow.search_runs`` returns them."""
     import mlflow
 
     mlflow.set_tracking_uri(uri)

@@ -16,7 +16,7 @@ from tests.orchestrator.helpers.journalled import append
 
 
 def write_run(run: MadeRun, run_dir: Path) -> Path:
-    """Write what a driver leaves of a run: journal, tables, report, recommendation."""
+    """Write the files of a finished run: journal, tables, report, recommendation."""
     run_dir.mkdir(parents=True, exist_ok=True)
     (run_dir / RunFile.SWEEP).write_text(json.dumps(run.sweep))
     journal = Journal(run_dir / RunFile.JOURNAL)

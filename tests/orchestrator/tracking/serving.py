@@ -1,4 +1,4 @@
-"""A real tracking server in a process of its own."""
+"""A real tracking server in a separate process."""
 
 import os
 import signal

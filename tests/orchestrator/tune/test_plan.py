@@ -1,4 +1,4 @@
-"""Tests for ``orchestrator.tune.plan``: what drawn speeds lead to."""
+"""Tests for ``orchestrator.tune.plan`` on drawn speeds."""
 
 import math
 import random

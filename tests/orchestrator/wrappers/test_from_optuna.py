@@ -41,7 +41,7 @@ def conditional(trial: optuna.Trial) -> float:
 
 
 def finite(trial: optuna.Trial) -> float:
-    """Six configs: three branches, of which one has a knob of its own; one of them is pruned."""
+    """Six configs: three branches, one of them with its own knob; one is pruned."""
     kind = trial.suggest_categorical("kind", "abc")
     if kind == "a":
         return float(trial.suggest_int("n", 1, 4))

@@ -27,6 +27,6 @@ def store_of(data: Any) -> GraphStore:  # noqa: ANN401 - any data set
 
 
 def seen_by(config: SageConfig, where: Context | None = None) -> list[Minibatch]:
-    """The micro-batches of one epoch, or of those of ``where``."""
+    """The micro-batches of one epoch, or of the epochs of ``where``."""
     steps = batches_seen(graphsage, config, where or context(TINY))
     return [part for parts in steps for part in parts]

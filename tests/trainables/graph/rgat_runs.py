@@ -37,6 +37,6 @@ def store_of(data: Any) -> RelationalStore:  # noqa: ANN401 - any data set
 
 
 def seen_by(config: RgatConfig, where: Context | None = None) -> list[RelationalBatch]:
-    """The micro-batches of one epoch, or of those of ``where``."""
+    """The micro-batches of one epoch, or of the epochs of ``where``."""
     steps = batches_seen(rgat, config, where or context(TINY))
     return [part for parts in steps for part in parts]

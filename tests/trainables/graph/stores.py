@@ -1,4 +1,4 @@
-"""Small relational stores, and one whose features are larger than memory."""
+"""Small relational stores, and one with features larger than memory."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def write_store(
 
     Args:
         folder: Made here; files that are there already stay as they are.
-        arrays: By the names of the files; ``indptr`` says how many nodes there are.
+        arrays: By the names of the files; the length of ``indptr`` sets the number of nodes.
         num_relations: Number of relations.
         num_classes: Number of classes.
     """

@@ -73,7 +73,7 @@ def test_no_targets_to_hear_from_is_zero_and_no_targets_at_all_is_empty() -> Non
 def test_a_gpu_gives_what_the_cpu_gives(aggregator: Aggregator, dtype: torch.dtype) -> None:
     _, adjacency = random_block(num_sources=256)
     cuda = torch.device("cuda")
-    # No two alike, in bfloat16 neither: of equal maxima DGL gives one the gradient.
+    # No two alike, not in bfloat16 either: DGL gives only one of equal maxima the gradient.
     x = torch.stack([torch.randperm(256) - 128.0 for _ in range(16)], dim=1) / 64
     x.requires_grad_()
     there = x.detach().to(cuda, dtype).requires_grad_()

@@ -56,7 +56,7 @@ def test_keys_decide_the_sample_and_ranks_share_it() -> None:
     whole, again, other = (sampler(3, 7).sample(SEEDS, *key) for key in ((1, 2), (1, 2), (2, 1)))
     assert whole.drawn.ids.tolist() == again.drawn.ids.tolist()
     assert whole.drawn.ids.tolist() != other.drawn.ids.tolist()
-    # What a seed node hears does not depend on which other seeds are in its rank's share.
+    # A seed node's sample does not depend on which other seeds are in its rank's share.
     share = sampler(3, 7).sample(SEEDS[1::2], 1, 2)
     for i in range(20):
         assert heard_by_seed(share, i) == heard_by_seed(whole, 2 * i + 1)

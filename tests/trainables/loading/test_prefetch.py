@@ -38,7 +38,7 @@ def test_a_thread_fetches_the_next_batch_while_this_one_computes() -> None:
 
     arrivals = iter(Delivery(CPU, prefetch="thread").of(slow()))
     assert next(arrivals).on_device() == 0
-    # The loop holds batch 0; batch 1 has not been asked for, and yet it comes.
+    # The loop has batch 0; batch 1 arrives although it was not asked for.
     allowed.set()
     awaited(lambda: len(fetched) >= 2, "a second batch")
     assert threading.get_ident() not in fetched

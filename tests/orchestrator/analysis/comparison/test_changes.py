@@ -1,4 +1,4 @@
-"""Changes with their errors, checked against a tolerance, on drawn runs whose truth is known."""
+"""Changes with their errors, checked against a tolerance, on drawn runs with a known truth."""
 
 import numpy as np
 import pandas as pd

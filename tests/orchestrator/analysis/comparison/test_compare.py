@@ -70,7 +70,7 @@ def test_a_tolerance_that_is_no_share_is_refused(tolerance: float) -> None:
 
 
 def limits_with(accuracy: Objective) -> list[float]:
-    """What is tolerated of the accuracy where it is this objective."""
+    """Return the tolerated changes of the accuracy if it is this objective."""
     first, second = (
         with_sweep(run, objectives=(run.sweep.objectives[0], accuracy))
         for run in (run_of(1), run_of(2))

@@ -53,7 +53,7 @@ class Factory:
         self.reports: list[dict[str, Any]] = []
 
     def probe(self, c: Config, repeat: int = 0, **cells: object) -> dict[str, Any]:
-        """Add a probe, which ends early: what it says of times of whole trainings is wrong."""
+        """Add a probe, which ends early: its times are wrong for whole trainings."""
         totals = {"metrics.train_s": 0.5, "metrics.epoch_s": math.nan, "wall_s": 1.0}
         speed = {"metrics.samples_per_s": self._speed(c), "metrics.epoch_start_s": 0.1}
         return self._add("probe", c, repeat, **{**totals, **speed, **cells})

@@ -44,7 +44,7 @@ def test_figures_of_a_config_by_hand() -> None:
     assert row["metrics.epoch_s"] == pytest.approx(0.1 + 1000 / 1200)
     assert row["metrics.train_s"] == pytest.approx(9 * (0.1 + 1000 / 1200))
     assert row["metrics.eval_s"] == pytest.approx(4.5)
-    # The set-up is that of the setting's probes, half a second, not of the curve.
+    # The set-up comes from the setting's probes, half a second, not from the curve.
     assert row["wall_s"] == pytest.approx(0.5 + row["metrics.train_s"] + 4.5)
     assert row["metrics.peak_rss_gib"] == pytest.approx(2.0)
     assert (row["num_runs"], row["num_all_runs"]) == (2, 1)
@@ -191,7 +191,7 @@ def test_two_trainings_of_one_seed_are_no_two_seeds() -> None:
     (row,) = learned_of(ends_of(factory), ["val_acc"]).to_dict("records")
     assert row["num_all_runs"] == 2
     assert row[ACCURACY] == pytest.approx(0.91)
-    # They tell nothing of the spread between seeds.
+    # The spread between seeds is unknown.
     assert math.isnan(row[f"{ACCURACY}_low"])
 
 

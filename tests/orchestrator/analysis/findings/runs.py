@@ -34,7 +34,7 @@ def searched(*speeds: tuple[Config, float], **cells: object) -> MadeRun:
 def confirmed(
     ours: Sequence[float], theirs: Sequence[float], *, searching: float = 2000.0, **cells: object
 ) -> MadeRun:
-    """Return a run whose search found three workers, and whose confirm runs have these speeds."""
+    """Return a run: its search found three workers, its confirm runs have these speeds."""
     run = searched((config(), 1000.0), (FAST, searching), **cells)
     for c, speeds in ((FAST, list(ours)), (config(), list(theirs))):
         run.add_runs(c, speeds, stage="confirm", **cells)
@@ -55,7 +55,7 @@ def set_accuracy(run: MadeRun, workers: int, accuracy: float) -> MadeRun:
 
 
 def by_rule(rule: SelectionRule) -> MadeRun:
-    """Return a run whose baseline is not the fastest, and taken by the rule."""
+    """Return a run with a baseline that is not the fastest but that the rule selects."""
     run = searched((config(), 1000.0), (FAST, 1050.0), (config(num_workers=1), 400.0))
     for row, accuracy in zip(run.rows, (0.95, 0.80, 0.951), strict=True):
         row[ACCURACY] = accuracy
@@ -192,7 +192,7 @@ def one_class() -> MadeRun:
 
 
 def caveats_of_its_runs() -> MadeRun:
-    """Return a run whose config ran on shared cores, with a lost and a dirty run."""
+    """Return a run of a config on shared cores, with a lost and a contaminated run."""
     run = confirmed(TWICE, ONCE, isolation="shared")
     run.add_runs(FAST, [900.0], first=1, isolation="shared", **{"tags.contaminated": "30 %"})
     run.add(FAST, state="infeasible", reason="out of memory", repeat=2, isolation="shared")

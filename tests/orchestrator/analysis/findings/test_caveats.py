@@ -81,7 +81,7 @@ def test_a_model_that_predicts_one_class(baseline: float, fast: float, whose: li
 
 @pytest.mark.parametrize("gain", [1.0, 1.03])
 def test_a_knob_is_called_without_effect_where_the_effects_show_none(gain: float) -> None:
-    """Its pairs show what two noisy configs alone do not."""
+    """Its pairs show what two noisy configs do not."""
     run = MadeRun()
     for batch_size in (250, 500, 1000, 2000, 4000):
         for workers, speed in ((0, 1000.0), (3, 2000.0 + (batch_size == 1000))):

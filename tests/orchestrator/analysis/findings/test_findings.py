@@ -112,7 +112,7 @@ def test_a_factor_that_is_not_known_is_in_no_figure_of_it() -> None:
     assert speedup["text"] == f"speed-up not known: {speedup['why_not_known']}"
 
 
-# -- all that an answer can say, on one page
+# -- all sentences of an answer, on one page
 
 
 PAGE = Path(__file__).with_name("answers.txt")

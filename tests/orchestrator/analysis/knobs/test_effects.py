@@ -30,7 +30,7 @@ def test_two_pairs_by_hand() -> None:
     assert (found["reference"], found["value"], found["num_pairs"]) == (0, 3, 2)
     assert found["effect"] == pytest.approx(math.sqrt(2 * 4))
     assert (found["smallest"], found["largest"]) == pytest.approx((2, 4))
-    assert math.isnan(found["low"])  # two pairs and no repeat: nobody knows the noise
+    assert math.isnan(found["low"])  # two pairs and no repeat: the noise is unknown
     assert (found["verdict"], found["basis"]) == (Verdict.OPEN, "noise not known")
 
 
@@ -99,7 +99,7 @@ def test_runs_that_composed_figures_share_count_once(factored: RunTables) -> Non
 
 
 def test_a_knob_without_effect_does_not_keep_two_configs_apart() -> None:
-    #  without workers nothing is prefetched or persists: such a config is beside those with three
+    # without workers nothing is prefetched or persists: such a config pairs with all of three
     rows = [
         {"workers": 0, "persist": False, "ahead": 2, "batch": 1},
         {"workers": 3, "persist": True, "ahead": 2, "batch": 1},

@@ -1,4 +1,4 @@
-"""Scaling: speeds over a knob; what a further step costs and saves."""
+"""Scaling: speeds over a knob; cost and savings of a further step."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Knee, weights and functions, by hand and by their laws; what is cheap, part by part."""
+"""Knee, weights and functions, by hand and by their laws; the cheapest config, part by part."""
 
 import math
 from dataclasses import replace

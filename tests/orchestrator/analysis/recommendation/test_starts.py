@@ -1,4 +1,4 @@
-"""A longer start: whether it pays within the epochs, and what is said of it."""
+"""A longer start: whether it pays within the epochs, and the report's sentence about it."""
 
 import pytest
 

@@ -27,7 +27,7 @@ from tests.orchestrator.helpers.in_process import run_main
 
 MORE_KNOBS = [f"switch_{number}" for number in range(17)]
 FASTER = {"switch_0": 1.25, "switch_1": 0.8}
-"""What a switch brings where it is not 0; the others bring nothing."""
+"""Factor of a switch that is not 0; the other switches have no effect."""
 CAUSES = ("out of memory: {} GiB asked for", "NaN loss after {} steps", "no space left on device")
 EPOCHS = 3
 
@@ -84,7 +84,7 @@ def _played(folder: Path, drawn: Drawn, **of_sweep: Any) -> RunTables:  # noqa: 
 
 
 def random_run(folder: Path) -> RunTables:
-    """Return a random design of 20 knobs, of which no two configs differ in one alone."""
+    """Return a random design of 20 knobs: no two configs differ in one knob only."""
     space = Wide(
         lr=loguniform(1e-3, 0.03), batch_size=choice(500, 1000, 4000), num_workers=choice(0, 3),
         **dict.fromkeys(MORE_KNOBS, choice(0, 1)),

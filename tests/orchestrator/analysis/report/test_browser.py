@@ -97,7 +97,7 @@ QUESTIONS = {
     "what failed and why": r"trials (\d+ trials, each|.*; most often: \w)",
     "is it my data": r"data (products-synthetic|drawn)",
 }
-"""What a page answers on its first two screens, and where the answer is."""
+"""Questions that a page answers on its first two screens, and the place of each answer."""
 CUT_OFF = """[...document.querySelectorAll(".scroll")]
   .filter((box) => box.scrollWidth > box.clientWidth).map((box) => box.ariaLabel)"""
 SHOWN = """bottom => {

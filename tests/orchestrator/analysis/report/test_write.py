@@ -1,4 +1,4 @@
-"""Files that the analysis leaves in a run directory, and the first screen of the page."""
+"""Files that the analysis writes to a run directory, and the first screen of the page."""
 
 import ast
 import json

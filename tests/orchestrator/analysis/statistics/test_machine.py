@@ -45,7 +45,7 @@ def noise_of(run: MadeRun) -> str:
 
 
 def drifting(slope: float, *, num: int = 6, step: float = 0.0, seed: int = 0) -> MadeRun:
-    """Runs of the baseline ten minutes apart, ``slope`` of log speed an hour; confirm is faster."""
+    """Runs of the baseline every ten minutes, ``slope`` of log speed an hour; confirm is faster."""
     run, rng = MadeRun(), np.random.default_rng(seed)
     for index in range(num + 3):
         stage = "train" if index < num else "confirm"
@@ -98,11 +98,11 @@ def test_the_runs_of_an_interleaved_round_are_one_point() -> None:
 
 OTHERS = "metrics.others_cores"
 SPEEDS = {0: 400.0, 3: 1000.0}
-"""Isolated speed of two configs, which are told apart by their workers."""
+"""Isolated speed of two configs, by their workers."""
 
 
 def add(run: MadeRun, workers: int, speed: float, **cells: Any) -> None:  # noqa: ANN401
-    """Add a run of a config; accurate, of one memory, and beside another one if it may be."""
+    """Add a run of a config; accurate, of one memory, and co-located if it may be."""
     others = 0.0 if cells.get("isolation") == "exclusive" else 1.0
     run.add_runs(config(num_workers=workers), [speed], **{OTHERS: others, **cells})
 

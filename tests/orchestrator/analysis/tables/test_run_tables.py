@@ -45,7 +45,7 @@ def test_the_speed_of_a_config_lies_in_95_of_100_intervals_of_its_runs() -> None
         table({name: (1000 * np.exp(rng.normal(0, 0.03, 4))).tolist() for name in "abcde"})
         for _ in range(40)
     ]
-    # Each sweep is a group of its own, and so has a pool of its own.
+    # Each sweep is a separate group, with a separate pool.
     groups = [sweep.assign(**{GROUP: str(number)}) for number, sweep in enumerate(sweeps)]
     trials = with_intervals(pd.concat(groups, ignore_index=True))
     held = (trials[f"{SPEED}_low"] <= 1000) & (trials[f"{SPEED}_high"] >= 1000)

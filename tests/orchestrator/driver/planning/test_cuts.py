@@ -1,4 +1,4 @@
-"""Where a budget ends, what the search is told, and that a resumed run repeats it."""
+"""A budget's end, what the search learns of it, and that a resumed run repeats it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The plan: what would run, what was left out and why; it counts what a run makes."""
+"""The plan: what would run, what is left out and why; it counts what a run makes."""
 
 import time
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What trials took is counted from the journal's events; what there is room for follows from it."""
+"""Spending is counted from the journal's events; the room for more trials follows from it."""
 
 import json
 from dataclasses import replace
@@ -24,7 +24,7 @@ def trial(a: int = 0, **fields: Any) -> Trial:  # noqa: ANN401 - of Trial
 
 
 class Clock:
-    """A run whose clock a test sets."""
+    """A run with a clock that a test sets."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Totals of a plan, least and most; what budgets must have room for; what is left of a run."""
+"""Totals of a plan, least and most; the least room of a budget; the rest of a run."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Trials that fail, or report what no table has: each has a row, and costs itself alone."""
+"""Trials that fail, or report what no table has: each has a row, and harms no other trial."""
 
 import json
 from pathlib import Path

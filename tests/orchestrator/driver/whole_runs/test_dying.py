@@ -1,4 +1,4 @@
-"""Processes of Ray that die under a run: it ends and is resumed, or goes on; nothing is lost."""
+"""Processes of Ray that die under a run: it ends and is resumed, or continues; nothing is lost."""
 
 import subprocess
 import time

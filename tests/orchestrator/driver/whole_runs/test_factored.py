@@ -1,4 +1,4 @@
-"""Searches whose trials end early: a factored one with its stages, seeds, resumption; and ASHA."""
+"""Searches with trials that end early: factored, with stages, seeds and resumption; and ASHA."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""A real sweep whose co-located trials are slower: through Ray, from the check to the report."""
+"""A real sweep with slower co-located trials: through Ray, from the check to the report."""
 
 import json
 import os

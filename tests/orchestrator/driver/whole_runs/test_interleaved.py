@@ -1,4 +1,4 @@
-"""The confirm stage of a real sweep, whose runs are interleaved."""
+"""The confirm stage of a real sweep with interleaved runs."""
 
 import json
 import signal

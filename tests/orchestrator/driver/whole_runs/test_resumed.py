@@ -1,4 +1,4 @@
-"""A run that was killed, interrupted or ended by its time budget goes on where it was."""
+"""A run that was killed, interrupted or ended by its time budget resumes where it was."""
 
 import os
 import shlex

@@ -20,7 +20,7 @@ LIMIT_S = 100
 
 @dataclass(frozen=True, kw_only=True)
 class Watched:
-    """What was on the screen at some moments of one run."""
+    """The screen at some moments of one run."""
 
     wide: list[str]  # once a trial had ended
     at_the_end: list[str]  # after Ctrl-C, once the command had ended
@@ -59,7 +59,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
 def seen_once(
     terminal: Terminal, driver: subprocess.Popen[bytes], condition: Callable[[], bool]
 ) -> list[str]:
-    """Return what is seen with the second drawing after a condition has come to hold."""
+    """Return the lines of the second drawing after a condition has become true."""
     deadline = time.monotonic() + LIMIT_S
     while not condition():
         terminal.watched()

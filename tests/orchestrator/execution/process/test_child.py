@@ -1,4 +1,4 @@
-"""The data of a trial, the same that its row names, or none; and trials of speed alone."""
+"""The data of a trial, the same that its row names, or none; and trials of speed only."""
 
 import os
 from dataclasses import replace
@@ -17,7 +17,7 @@ from tests.orchestrator.execution.supervised import core_of_this_test, ended, la
 
 
 def launch(folder: Path, words: str, **needs: str) -> Launch:
-    """A launch of ``counting.py`` on a node where the set holds these words."""
+    """A launch of ``counting.py`` on a node where the set contains these words."""
     (folder / "words.txt").write_text(words)
     made = launch_of(folder, file=Path(__file__).with_name("counting.py"))
     trial = replace(made.trial, config={"step": 1})

@@ -144,7 +144,7 @@ def test_a_short_output_is_kept_whole(tmp_path: Path) -> None:
 
 
 def test_of_a_long_output_the_beginning_and_the_end_are_kept(tmp_path: Path) -> None:
-    """A sparse file of a TiB: whoever read all of it would have no memory left."""
+    """A sparse file of a TiB: a process that read all of it would run out of memory."""
     log = tmp_path / "log"
     with log.open("wb") as file:
         file.write(b"first line\n")

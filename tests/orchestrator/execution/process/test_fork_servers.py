@@ -192,8 +192,8 @@ def test_a_server_imports_from_the_root_first_and_the_sweeps_own_folder_last(
     own.mkdir(parents=True)
     (root / ".git").touch()
     told.mkdir()
-    # One at the root, one in a package called like ours, one beside the sweep; and beside it one
-    # that is called like an installed module.
+    # One at the root, one in a package called like ours, and two in the sweep's folder, one of
+    # them called like an installed module.
     (root / "trainables").mkdir()
     (root / "trainables/__init__.py").touch()
     for place in ("at_root", "trainables/in_folder", "sweeps/beside_it", "sweeps/optuna"):

@@ -137,11 +137,11 @@ def test_a_stopped_process_is_stopped_until_it_is_resumed(
         awaited(lambda: seen.status() != psutil.STATUS_STOPPED, "it runs")
 
 
-# -- what trials start in sessions of their own ends with them
+# -- processes that trials start in new sessions end with them
 
 
 def detached(folder: Path) -> list[int]:
-    """Wait for the processes that a trial has started in sessions of its own; return their ids."""
+    """Wait for the processes that a trial has started in new sessions; return their ids."""
     path = folder / "scratch/pids"
 
     def found() -> list[int]:

@@ -46,7 +46,7 @@ def test_ranks_of_several_nodes_share_the_cores_of_each(tmp_path: Path) -> None:
     launch = launch_of(tmp_path, demand=Demand(ranks=4, nodes=2))
     lease = Lease(cores=(2, 3), isolation=Isolation.LEASED)
     ranks = ranks_of(launch, lease, [()] * 4, address="127.0.0.1")
-    # Which cores the ranks of the other node get its own lease says.
+    # The other node's own lease determines the cores of its ranks.
     assert [rank.cores for rank in ranks] == [(2,), (3,), (), ()]
     assert [rank.num_cores for rank in ranks] == [1] * 4
     assert {rank.interface for rank in ranks} == {"lo"}

@@ -1,7 +1,7 @@
 """Actors of trials: how many a sweep takes, and how often they have the driver work.
 
 An actor's start is two seconds' work, and a message takes the driver's and Ray's time, both
-beside trials that are timed.
+while other trials are timed.
 """
 
 import time

@@ -30,7 +30,7 @@ FILE = Path(__file__).parents[1] / "workload.py"
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of a cluster whose processes know nothing of this checkout."""
+    """Address of a cluster whose processes cannot import this checkout."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -154,7 +154,7 @@ def test_what_trials_left_on_a_node_goes_with_its_servers(
 
 
 def needs_of(folder: Path, *, header: str = HEADER, data: str = "") -> Needs:
-    """What a sweep file asks of a node that has no data."""
+    """Needs of a sweep file on a node that has no data."""
     return Needs(
         source=Source(file=str(written(folder, header=header))),
         data=data,

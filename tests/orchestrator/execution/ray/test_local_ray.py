@@ -1,4 +1,4 @@
-"""A Ray of the driver's own: what is started, where it listens, what it leaves where."""
+"""The driver's own Ray: the processes it starts, where they listen, what they leave behind."""
 
 import ctypes
 import os
@@ -119,7 +119,7 @@ def test_what_it_raises_is_an_exception(
 
 
 def test_a_signal_and_a_command_line_are_not_rays_to_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What Ray does in Python, and in C++, where it sets a handler too."""
+    """Ray takes both in Python, and the signal in C++ as well."""
     before = signal.getsignal(signal.SIGTERM)
 
     def takes(**_: object) -> None:

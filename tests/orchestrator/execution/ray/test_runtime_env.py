@@ -1,4 +1,4 @@
-"""Code that is shipped to a cluster: what the sweep has imported and no node has installed."""
+"""Code that is shipped to a cluster: modules that the sweep imports and no node has installed."""
 
 import os
 import sys

@@ -155,7 +155,7 @@ def test_tags_name_the_cores_and_a_pause(tmp_path: Path) -> None:
 def test_the_overhead_of_the_sweep_is_divided_among_the_cores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, num_usable: int, expected: float | None
 ) -> None:
-    """From four cores on one is kept for the driver, whose time is then not on trials' cores."""
+    """From four cores on, one is reserved for the driver, so its time is not on trials' cores."""
     overhead: dict[str, float] = {}
 
     class Spy:

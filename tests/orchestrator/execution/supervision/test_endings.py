@@ -81,7 +81,7 @@ VICTIM = "RuntimeError: Connection closed by peer"
     ("ends", "state", "reason"),
     [
         pytest.param(
-            # It has closed its connections before it has said why.
+            # It has closed its connections before it reports the cause.
             {0: end(VICTIM, 1.0, lost_a_rank=True), 1: end("ValueError: unhappy", 2.0)},
             TrialState.FAILED, f"rank 1: ValueError: unhappy\nrank 0: {VICTIM}",
             id="of its own",

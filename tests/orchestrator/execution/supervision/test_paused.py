@@ -1,4 +1,4 @@
-"""A learning curve in several trials: each goes on from the checkpoint of the pause before it."""
+"""A learning curve in several trials: each resumes from the checkpoint of the pause before it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ def trial(folder: Path, name: str, *, pause_after: int | None, curve: str = "cur
 
 
 def trained(launch: Launch) -> Launch:
-    """Leave what a trial leaves that has come to its pause."""
+    """Write the files of a trial that has paused."""
     launch.checkpoints.mkdir(parents=True, exist_ok=True)
     (launch.checkpoints / "checkpoint.pt").write_text(launch.trial.id)
     return launch

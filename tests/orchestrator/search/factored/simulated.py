@@ -3,7 +3,7 @@
 :data:`SMALL` has 180 canonical configs and :data:`LARGE` 1,920, of the sizes that a factored search
 is made for. Speeds are shaped by bounds: the slower of a loader and a model, with a little of both
 at the crossing. Curves depend on the learning rate and the batch. Each run draws its speed and its
-curve with noise of its own.
+curve with new noise.
 """
 
 import heapq
@@ -184,7 +184,7 @@ class Machine:
             result = TrialResult(state=TrialState.INFEASIBLE, reason="no", wall_s=self.setup_s)
             return self.setup_s, [], result
         name = f"{self.draw} {sorted(config.items())} {trial.stage} {trial.seed}"
-        # A resumed part has a speed of its own, the curve is that of its seed.
+        # A resumed part draws a new speed; the curve depends on the seed only.
         rng = random.Random(f"{name} {trial.budget.pause_after}")
         rate = self.truth.speed(config) * math.exp(rng.gauss(0, self.truth.spread))
         metrics = {"samples_per_s": rate, "step_ms": 1e3 * config["batch"] / rate}

@@ -1,4 +1,4 @@
-"""Curves: rungs, what is left at them, the composed front; speeds: what is dropped, what ties."""
+"""Curves: rungs, what passes them, the composed front; speeds: what is dropped, what ties."""
 
 import math
 import random
@@ -79,7 +79,7 @@ def test_a_curve_that_was_trained_further_has_no_lead_by_that() -> None:
 def test_half_a_tolerance_below_a_faster_one_is_within_noise(
     metrics: tuple[str, ...], found: list[tuple[float, ...]], near: list[int]
 ) -> None:
-    """Of each group one curve, with the logarithm of its speed and its figures."""
+    """Each group has one curve, with the logarithm of its speed and its figures."""
     known, assigned = findings(*metrics), []
     for group, (log_speed, *figures) in zip(known.factors.groups, found, strict=False):
         known.speeds.add(group.settings[0], completed(samples_per_s=math.exp(log_speed)))

@@ -1,4 +1,4 @@
-"""Flows of trials: what is side by side, and what waits."""
+"""Flows of trials: which run at the same time, and which wait."""
 
 from orchestrator.kernel.search import WAIT, Pause, Proposal
 from orchestrator.search.factored.flows import Flow, Flows

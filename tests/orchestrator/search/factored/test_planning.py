@@ -1,4 +1,4 @@
-"""Factored search: what roles allow to leave out, and what they do not; its plan."""
+"""Factored search: trials that roles allow it to leave out, and others; its plan."""
 
 from collections import Counter
 from typing import Any

@@ -18,7 +18,7 @@ NUM_SETTINGS = 320
 
 
 class Scattered(Truth):
-    """Speeds without any pattern: nothing follows from those of other settings."""
+    """Speeds without any pattern: nothing follows from the speeds of other settings."""
 
     def speed(self, config: Mapping[str, Any]) -> float:
         """Return the true speed, samples/s."""

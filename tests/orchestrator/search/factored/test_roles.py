@@ -1,4 +1,4 @@
-"""Roles that do not hold: fingerprints of probes, paired curves, and the time of a step."""
+"""Wrong roles: fingerprints of probes, paired curves, and the time of a step."""
 
 import math
 import random
@@ -120,7 +120,7 @@ def test_noise_is_not_taken_for_an_effect(spread: float) -> None:
 def probed(
     of: Callable[[Mapping[str, Any]], tuple[str, float]], space: simulated.Config = simulated.LARGE
 ) -> Findings:
-    """Findings after a probe of each setting, whose batches and first loss are given."""
+    """Findings after a probe of each setting; ``of`` returns its batches and first loss."""
     findings = simulated.findings(space)
     for group in findings.factors.groups:
         for setting in group.settings:

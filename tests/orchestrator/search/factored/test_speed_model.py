@@ -1,4 +1,4 @@
-"""A model of the speeds, from those of some settings."""
+"""A model of the speeds, from the speeds of some settings."""
 
 import math
 import random

@@ -98,7 +98,7 @@ def test_confirm_trials_wait_for_the_search_and_for_each_other() -> None:
 
 
 def interleaved(*selected: Mapping[str, Any], may: bool = True) -> tuple[Stages, list[list[int]]]:
-    """A search whose confirm runs may be interleaved; and the workers of those it asked about."""
+    """A search that may interleave confirm runs; and the workers of the configs it asked about."""
     asked: list[list[int]] = []
 
     def may_interleave(configs: Sequence[Mapping[str, Any]], results: Results) -> bool:
@@ -314,7 +314,7 @@ def test_without_room_for_the_first_analysis_nothing_is_confirmed_nor_tested() -
 
 
 class Changing(Deciding):
-    """Names another finalist once it was told of one."""
+    """Selects another finalist once ``name`` has set it."""
 
     def name(self, config: Mapping[str, Any]) -> None:
         self._finalists = [config]

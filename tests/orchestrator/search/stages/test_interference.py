@@ -94,7 +94,7 @@ def test_the_way_that_comes_first_alternates_and_is_drawn_by_the_seed() -> None:
 
 @pytest.mark.parametrize("capacity", [2, 3])
 def test_a_co_located_run_has_background_trials_from_start_to_end(capacity: int) -> None:
-    """Trials end in order of age, so background trials end before the run that they are beside."""
+    """Trials end in order of age, so background trials end before the run that they disturb."""
     search, out = checked(Seeing(), capacity=capacity), list[Trial]()
     num_compared = 0
     while (asked := search.ask()) is not None:

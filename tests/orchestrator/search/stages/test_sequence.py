@@ -12,7 +12,7 @@ REPORT = Report(step=1, epoch=1, samples=1, elapsed_s=1.0, metrics={})
 
 
 class Listening(Search):
-    """A search of one config, which stops every trial and remembers what it was told."""
+    """A search of one config, which stops every trial and remembers the results it received."""
 
     def __init__(self, workers: int) -> None:
         config = {**six_configs().baseline, "workers": workers}
@@ -84,7 +84,7 @@ def test_the_first_trials_of_a_search_are_so_many_that_can_run() -> None:
 
 
 def asked_for(search: Stages, most: int = 99) -> list[Trial]:
-    """Return what a search asks for until it waits or ends, without telling it anything."""
+    """Return what a search asks for until it waits or ends, without any result."""
     found: list[Trial] = []
     while len(found) < most and isinstance(asked := search.ask(), Proposal):
         found.append(trial_of(asked))
@@ -165,7 +165,7 @@ def test_an_extended_search_comes_before_the_later_phases() -> None:
 
 
 class FirstAgain(Phase):
-    """A phase of one probe, which it repeats where the search goes on."""
+    """A phase of one probe, which it repeats if the search continues."""
 
     def __init__(self) -> None:
         self._repeat, self._has_asked = 0, False

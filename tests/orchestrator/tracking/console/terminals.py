@@ -16,7 +16,7 @@ import pyte
 
 COLUMNS, ROWS = 80, 24
 _MARK = "\x1b]0;read to here\x07"
-"""What sets a terminal's title; nothing else here does."""
+"""Sets a terminal's title; nothing else here does."""
 _WHOLE = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -32,7 +32,7 @@ class Terminal:
         self.stream = os.fdopen(self._keyboard, "w")
         self.written = ""
         ioctl(self._keyboard, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-        # In a thread: a terminal that nobody reads makes its writer wait.
+        # In a thread: the writer to an unread terminal waits.
         self._reader = Thread(target=self._read_on, daemon=True)
         self._reader.start()
 
@@ -70,7 +70,7 @@ class Terminal:
         return new
 
     def start(self, command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:  # noqa: ANN401
-        """Start a command whose terminal this is, as a shell does."""
+        """Start a command with this as its terminal, as a shell does."""
         return subprocess.Popen(
             command,
             stdin=self._keyboard,
@@ -86,7 +86,7 @@ class Terminal:
         os.write(self._master, characters.encode())
 
     def watched(self) -> list[str]:
-        """Return the lines that the user sees of a command that goes on writing."""
+        """Return the lines that the user sees of a command that continues to write."""
         with self._has_more:
             # A sequence or a character may have come in part.
             end = len(self._got)

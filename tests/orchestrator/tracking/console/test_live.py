@@ -25,7 +25,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[Terminal]:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.delenv("JPY_PARENT_PID", raising=False)
-    # Of a terminal that is none of the standard streams rich does not ask the size.
+    # rich does not ask for the size of a terminal that is no standard stream.
     monkeypatch.setenv("COLUMNS", str(COLUMNS))
     monkeypatch.setenv("LINES", str(ROWS))
     terminal = Terminal()

@@ -1,4 +1,4 @@
-"""The view fits its width; what matters least comes last; phases, and the time that is left."""
+"""The view fits its width; the least important comes last; phases, and the remaining time."""
 
 import io
 from dataclasses import replace
@@ -99,7 +99,7 @@ def test_a_trial_takes_as_long_as_it_keeps_others_from_its_cores(scribe: Scribe)
     scribe.sweep(num_planned=2)
     scribe.whole(make_trial(0))
     events = events_of(scribe.run_dir)
-    # 1.5 s of training, then its loader and its model alone.
+    # 1.5 s of training, then its loader and its model separately.
     events[-1] = replace(events[-1], at=events[-1].at + 4.0)
     now = Progress(read_history(events), events[-1].at)
     assert now.left_s == pytest.approx(4.0, abs=0.5)

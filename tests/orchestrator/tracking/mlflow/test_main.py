@@ -42,7 +42,7 @@ def sleep(monkeypatch: pytest.MonkeyPatch) -> FakeSleep:
 
 
 def followed(run_dir: Path, uri: str) -> tuple[int, list[Status]]:
-    """Follow a run once; return the exit code and what was said."""
+    """Follow a run once; return the exit code and the status messages."""
     said: list[Status] = []
     return Follower(run_dir, uri, "", said.append).finish(0), said
 

@@ -24,7 +24,7 @@ CHROMIUM = Path("/usr/bin/chromium")
 WAIT_MS = 90_000
 """The first page of a server on a busy machine takes long."""
 OF_MLFLOW = ("mlflow/users/current", "/static-files/")
-"""What MLflow's own page complains of: a request that a server without accounts refuses, and axes
+"""Errors of MLflow's own page: a request that a server without accounts refuses, and axes
 drawn before their card has a width. An exception is an error wherever it comes from."""
 
 pytestmark = [
@@ -39,9 +39,9 @@ class Site:
     """A server with the parent run, and one page of one browser."""
 
     page: Page  # the page
-    parent: str  # address of the parent run, as a user is told it
+    parent: str  # address of the parent run, as the user sees it
     sentence: str  # the run's answer
-    errors: list[str] = field(default_factory=list)  # what the page has complained of
+    errors: list[str] = field(default_factory=list)  # errors that the page has reported
 
     def open(self, address: str) -> Page:
         self.errors.clear()

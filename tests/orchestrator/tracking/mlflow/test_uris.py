@@ -1,4 +1,4 @@
-"""Tracking URIs: what is refused, that nothing secret is shown, and what opens a run."""
+"""Tracking URIs: what is refused, that no secret is shown, and what opens a run."""
 
 import shlex
 import sys

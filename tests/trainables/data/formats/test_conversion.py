@@ -17,7 +17,7 @@ def conversion(signature: str = "s1") -> Conversion:
 
 
 def build(folder: Path) -> Mapping[str, int]:
-    """Leave a mark beside the cache each time, and take a while."""
+    """Write a mark next to the cache each time, and take a while."""
     (folder.parents[3] / f"built-{os.getpid()}").touch()
     time.sleep(0.2)
     np.save(folder / "a.npy", np.arange(3))

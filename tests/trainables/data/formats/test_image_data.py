@@ -1,4 +1,4 @@
-"""Images as mapped arrays, and the part of them that is held out."""
+"""Images as mapped arrays, and their held-out part."""
 
 import gzip
 import struct

@@ -32,7 +32,7 @@ def test_arrays_and_numbers(file: Path, legacy: bool) -> None:
 
 
 def test_arrays_saved_under_numpy_1(file: Path) -> None:
-    """Its modules had other names, which old files hold."""
+    """Its modules had other names, which old files contain."""
     torch.save({"ids": np.arange(3)}, file, _use_new_zipfile_serialization=False)
     content = file.read_bytes()
     assert b"numpy._core.multiarray" in content

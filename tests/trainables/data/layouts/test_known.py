@@ -1,4 +1,4 @@
-"""A folder of another layout than a trainable takes is said to be what it is."""
+"""The error for a folder in another layout than a trainable takes names the layout."""
 
 from pathlib import Path
 

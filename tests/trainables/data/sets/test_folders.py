@@ -1,4 +1,4 @@
-"""Folders that a user names, and what an error says of what lies there instead."""
+"""Folders that a user names, and the error's description of other content."""
 
 from pathlib import Path
 

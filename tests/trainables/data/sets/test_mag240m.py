@@ -131,7 +131,7 @@ def test_splits_are_those_of_the_set(store: RelationalStore, layout: Path) -> No
 
 
 def test_generated_sets_do_without_ogb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine with a GPU may have torch alone; what it reads is the same."""
+    """A machine with a GPU may have only torch; it reads the same."""
     small, folders = MAG_SYNTHETIC.at("1e-5"), DataFolders(root=tmp_path, cache=tmp_path)
     through_ogb = Mag240m(folder=small.layout(folders)).prepare(folders)
     monkeypatch.setitem(sys.modules, "ogb", None)

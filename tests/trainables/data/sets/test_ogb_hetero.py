@@ -26,7 +26,7 @@ def aifb(test_data: Path, tmp_path: Path) -> Path:
 def test_holds_what_ogbs_loader_gives(
     test_data: Path, aifb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The reference is OGB's loader on a copy, told of the folder as its data notes say."""
+    """The reference is OGB's loader on a copy, with the folder set as in its data notes."""
     with quiet_ogb():
         from ogb.nodeproppred import DglNodePropPredDataset
 
@@ -69,7 +69,7 @@ def test_writes_nothing_beside_its_input_and_prints_nothing(
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
-    """Five books, three people and two towns: features of books alone, no inverses."""
+    """Five books, three people and two towns: only books have features; no inverses."""
     folder = tmp_path / "root" / "ogbn_library"
     pack(folder / "raw/num-node-dict.csv.gz", "book,person,town", "5,3,2")
     relations = {

@@ -1,4 +1,4 @@
-"""Graphs of one's own in OGB's layout: any split, any classes, directed, or edges alone."""
+"""A user's graphs in OGB's layout: any split, any classes, directed, or only edges."""
 
 import json
 from pathlib import Path
@@ -132,7 +132,7 @@ def test_a_classifier_says_what_it_lacks_and_who_needs_none(
 
 
 def ring(folder: Path, num_nodes: int = 60) -> Path:
-    """A ring whose nodes hear from the next two; two classes, each a half of it."""
+    """A ring with edges from each node to the next two; two classes, each a half of it."""
     edges = [f"{node},{(node + step) % num_nodes}" for node in range(num_nodes) for step in (1, 2)]
     pack(folder / "raw/num-node-list.csv.gz", str(num_nodes))
     pack(folder / "raw/num-edge-list.csv.gz", str(len(edges)))

@@ -1,4 +1,4 @@
-"""Images of one's own in MNIST's format: any number, any classes, several sets in a folder."""
+"""A user's images in MNIST's format: any number, any classes, several sets in a folder."""
 
 import gzip
 import struct
@@ -20,7 +20,7 @@ from trainables.mlp import MlpConfig, mlp
 
 
 def write(path: Path, values: Array) -> None:
-    """Write an IDX file, packed where its name says so."""
+    """Write an IDX file, compressed if its name ends so."""
     header = struct.pack(f">{1 + values.ndim}I", 0x800 + values.ndim, *values.shape)
     content = header + values.astype(np.uint8).tobytes()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -28,7 +28,7 @@ def write(path: Path, values: Array) -> None:
 
 
 def write_set(folder: Path, prefix: str, labels: Array, test: str = "t10k") -> None:
-    """Write images whose brightness is their label's, and a test part of the same ones."""
+    """Write images with the brightness of their label, and a test part of the same ones."""
     images = np.repeat(labels * 20, 28 * 28).reshape(-1, 28, 28)
     for part in ("train", test):
         write(folder / f"{prefix}{part}-images-idx3-ubyte.gz", images)

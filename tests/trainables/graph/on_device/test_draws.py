@@ -1,4 +1,4 @@
-"""The draws in torch operations are those of NumPy, bit by bit."""
+"""The draws in torch operations equal NumPy's, bit by bit."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The front on the page, composed figures in it, and published ones beside it."""
+"""The front on the page, with composed figures, and published ones to compare."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -181,7 +181,7 @@ def test_the_front_names_composed_figures(made: MadeRun, tmp_path: Path) -> None
     run_dir = made.write(tmp_path / "run")
     write_all(load_run(run_dir), run_dir)
     front = pd.read_csv(run_dir / "front.csv")
-    # Two have confirm runs, whose figures were measured.
+    # Two have confirm runs: their figures were measured.
     assert front["composed"].tolist() == [False, True, False]
 
 
@@ -228,7 +228,7 @@ def test_published_ratios_stand_beside_ours(view: View) -> None:
     row = rows_of(view)[1]
     assert row[:OURS] == ["num_workers=3", "epoch_s", "44.51 s", "0.55"]
     ours = view.trials["metrics.epoch_s"]
-    # Of the six configs with 3 workers the one that is otherwise the baseline.
+    # Six configs have 3 workers; this one is otherwise the baseline.
     assert row[OUR_CONFIG] == "lr=0.003 batch_size=1000 num_workers=3"
     assert row[OUR_RATIO] == f"{ours.iloc[5] / ours.iloc[4]:.2f} (one run each)"
     assert published_of(view)[1].notes == ("first epoch; ours is the median of all",)
@@ -272,7 +272,7 @@ def test_a_published_test_figure_stands_beside_that_of_the_config_that_was_teste
 
 @pytest.mark.parametrize("named", ["ogbn-products", ""], ids=["named", "an earlier version"])
 def test_figures_of_another_data_set_are_not_shown(view: View, named: str) -> None:
-    """A set stands in for the sweep's in this run: its accuracy says nothing of the study's."""
+    """Another set replaces the sweep's in this run: its accuracy is not the study's."""
     figures = {"val_acc": 0.8773}
     published = Published(
         source="a study", knobs={}, figures=figures, note="of 20 epochs", data=named

@@ -27,7 +27,7 @@ from tests.orchestrator.analysis.report.pages import view_of_run
 
 
 def ignoring_lr() -> MadeRun:
-    """A run of one thing at a time: the fast config alone has another lr, which no speed knows."""
+    """A run of one thing at a time: only the fast config has another lr; no speed depends on it."""
     run = MadeRun()
     run.add_runs(config(), [1000.0, 1010.0])
     run.add_runs(config(num_workers=3), [1500.0, 1510.0])

@@ -1,4 +1,4 @@
-"""What more ranks, GPUs or samples a step save and cost, on the page."""
+"""Savings and costs of more ranks, GPUs or samples a step, on the page."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_the_section_names_the_ranks_from_which_on_no_step_pays(scaled: View) ->
     assert [cell.text for cell in column_of(section.table, "ranks")] == ["1", "2", "4", "8"]
     assert column_of(section.table, "device_s")[3].number == pytest.approx(304.0)
     assert [c.text for c in column_of(section.table, "the step pays")] == ["", "yes", "no", "no"]
-    assert section.table.head[:2] == ("ranks", "batch_size")  # what differs beside it
+    assert section.table.head[:2] == ("ranks", "batch_size")  # what differs as well
     assert "ranks=8 is 1.45x as fast" in text_of(html_of(scaled))
 
 

@@ -1,4 +1,4 @@
-"""Where the time goes: steps, ceilings and gains, and the time to an accuracy."""
+"""Time by its parts: steps, ceilings and gains, and the time to an accuracy."""
 
 import math
 import re

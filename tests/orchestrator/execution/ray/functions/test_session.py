@@ -1,4 +1,4 @@
-"""What a function finds beside its config: checkpoints and the context."""
+"""What a function gets in addition to its config: checkpoints and the context."""
 
 # ruff: noqa: ANN401 - whatever users write for Ray Tune
 

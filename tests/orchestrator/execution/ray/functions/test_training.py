@@ -1,4 +1,4 @@
-"""One trial of a function or class has the state and reports that Ray Tune 2.60 gives it."""
+"""One trial of a function or class has the same state and reports as in Ray Tune 2.60."""
 
 # ruff: noqa: ANN401 - whatever users write for Ray Tune
 
