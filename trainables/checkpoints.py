@@ -46,7 +46,7 @@ class Progress:
         )
 
     def restore(self, run: Run) -> None:
-        """Go on from the last checkpoint, if there is one."""
+        """Resume from the last checkpoint, if there is one."""
         if (saved := run.restore()) is not None:
             self.network.load_state_dict(saved["network"])
             self.optimizer.load_state_dict(saved["optimizer"])

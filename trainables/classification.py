@@ -16,10 +16,10 @@ OBJECTIVES: tuple[Objective, ...] = (
     maximize("val_auc"),
     minimize("val_loss"),
 )
-"""What classifiers can be judged by; ``val_auc`` where there are two classes."""
+"""Objectives of a classifier; ``val_auc`` if there are two classes."""
 
 _ROWS = 2**16
-"""Rows whose losses are computed at a time, in float32."""
+"""Rows of one computation of losses, in float32."""
 
 
 @torch.no_grad()

@@ -33,7 +33,7 @@ def compiled(network: nn.Module, mode: Compile, *, is_one_shape: bool = True) ->
     """``network`` as a step calls it.
 
     Args:
-        network: What is trained, on its device.
+        network: The network to train, on its device.
         mode: Mode of ``torch.compile``, or ``off``.
         is_one_shape: Whether an epoch's batches have one shape, but for its last one; otherwise
             one program is compiled for all shapes.
@@ -47,7 +47,7 @@ def compiling_needs_a_compiler(config: CompileKnobs, machine: Machine) -> str | 
     """The constraint that goes with ``compile``, for configs with ``ProcessKnobs``."""
     if config.compile == "off" or not isinstance(config, ProcessKnobs):
         return None
-    # What torch's own backends look for: Triton on GPUs, C++ on CPUs.
+    # torch's own backends look for the same: Triton on GPUs, C++ on CPUs.
     usual, variable = ("gcc", "CC") if uses_cuda(config, machine) else ("g++", "CXX")
     if not _on_path(os.environ.get(variable, usual)):
         named = f"install {usual}, or name one in ${variable}"
@@ -75,4 +75,4 @@ COMPILE_CONSTRAINTS = (
     compiles_sampled_batches_once,
     needs_cuda("compile", "reduce-overhead", why="what it saves is the launch of kernels"),
 )
-"""What goes with :class:`CompileKnobs`."""
+"""Constraints of :class:`CompileKnobs`."""

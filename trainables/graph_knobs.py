@@ -102,7 +102,7 @@ class RgatConfig(ProcessKnobs, RelationalKnobs, BatchKnobs, HoldOutKnobs, Compil
     (``log_every=1``) for a progress bar. A machine of few cores and no GPU is better off without;
     the baseline of ``sweeps/mag240m_prefetch.py`` has the workers and the read-backs. Its graph
     has features: ``embedding_init`` has no effect there. An epoch of a set with at most
-    ``batch_size`` training nodes is one step, which a note says: give it smaller batches.
+    ``batch_size`` training nodes is one step, and a note reports it: give it smaller batches.
     """
 
     lr: float = learning(default=1e-3, gt=0, doc="Adam's step size at a batch of 512")

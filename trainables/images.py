@@ -112,7 +112,7 @@ class Evaluation:
     """Schedule of the evaluations of a run.
 
     Attributes:
-        run: Says which epoch is the last, and whether test may be looked at.
+        run: The run, with its last epoch and whether it evaluates test.
         ranks: Each looks at its share of the images.
         every: Epochs from one evaluation to the next; the last epoch always has one.
         val: Images to choose settings by, maybe none.

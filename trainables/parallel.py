@@ -23,8 +23,8 @@ Parallel = Literal["none", "dp", "ddp"]
 
 LONGEST_WAIT = timedelta(days=7)
 """Limit of one collective operation. Rank 0 evaluates alone while the others wait in the next one,
-for longer than nccl's ten minutes where the set is large. Ranks whose peer died are ended by what
-started them, and a trial that hangs by its own time limit."""
+for longer than nccl's ten minutes if the set is large. If a rank dies, the process that started
+the others ends them; a trial that hangs ends by its own time limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class Ranks:
     Attributes:
         index: This rank.
         count: Number of ranks; with one, nothing is sent.
-        device: Where this rank trains.
+        device: Device of this rank.
     """
 
     index: int
@@ -58,7 +58,7 @@ class Ranks:
         every batch over all GPUs that it sees.
 
         Args:
-            network: What is trained.
+            network: The network to train.
             parallel: How.
             autocast: ``Precision.autocast``, for the threads of ``dp``; others enter it
                 around the call.
@@ -77,7 +77,7 @@ class Ranks:
         """Exchange the gradients of the next backward pass, or add them up on each rank for later.
 
         Args:
-            trained: What :meth:`parallel` returned.
+            trained: The result of :meth:`parallel`.
             now: True for the last micro-batch of a step.
         """
         if isinstance(trained, nn.parallel.DistributedDataParallel):

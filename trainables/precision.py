@@ -24,7 +24,7 @@ class Precision:
     Args:
         amp: ``off``; ``tf32``, which ``prepare_process`` sets; ``bf16``, on CPUs and GPUs;
             ``fp16`` with a scaled loss, on GPUs.
-        device: Where training happens.
+        device: Device of the training.
 
     Raises:
         ValueError: ``fp16`` without a GPU.

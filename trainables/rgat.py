@@ -235,7 +235,7 @@ def figures_on(
 def _validated(
     network: Rgat, config: RgatConfig, run: Run, graph: RelationalGraph
 ) -> dict[str, float]:
-    if not len(graph.store.val):  # none is held out: no time is spent on it
+    if not len(graph.store.val):  # no validation nodes: no time is spent on them
         return {}
     with run.evaluating():
         return figures_on(network, config, run, graph, "val")

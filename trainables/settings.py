@@ -252,7 +252,7 @@ def loader_leaves_a_core(config: LoaderKnobs, machine: Machine) -> str | None:
 
 
 LOADER_CONSTRAINTS: tuple[Constraint[LoaderKnobs], ...] = (pinning_needs_cuda, loader_leaves_a_core)
-"""What goes with :class:`LoaderKnobs`."""
+"""Constraints of :class:`LoaderKnobs`."""
 
 
 def streaming_needs_pinned_batches(config: PrefetchKnobs, machine: Machine) -> str | None:
@@ -267,4 +267,4 @@ def streaming_needs_pinned_batches(config: PrefetchKnobs, machine: Machine) -> s
 
 
 PROCESS_CONSTRAINTS: tuple[Constraint[ProcessKnobs], ...] = (amp_needs_cuda, allocator_installed)
-"""What goes with :class:`ProcessKnobs`."""
+"""Constraints of :class:`ProcessKnobs`."""

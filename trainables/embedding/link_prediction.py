@@ -24,9 +24,9 @@ class LinkPrediction:
     """Embeddings of nodes from all of their neighbours, and what they predict.
 
     Attributes:
-        tables: Where they are, they are read.
+        tables: The tables; they are read in their place.
         aggregation: On the device that computes.
-        split: The graph, and what was held out of it.
+        split: The graph, and its held-out edges.
     """
 
     tables: EmbeddingTables

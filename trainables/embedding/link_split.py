@@ -20,12 +20,12 @@ KIND = "link-split"
 VAL_SHARE, TEST_SHARE = 0.05, 0.10
 """Shares of the edges, as GATNE holds out."""
 MOST_HELD_OUT = 100_000
-"""Of each kind: the AUC's standard error is then below 0.001."""
+"""Most held-out edges of each kind: the AUC's standard error is then below 0.001."""
 FEWEST_EDGES = 20
 
 _VERSION = 1
 _SEED = 0
-"""Which edges are held out belongs to the data: trials with other seeds are compared on them."""
+"""The split belongs to the data: trials with other seeds are compared on the same edges."""
 _MOST_ROUNDS = 200
 
 
@@ -70,7 +70,7 @@ class LinkSplit:
         """The split of a graph store, found in its cache or put there.
 
         Args:
-            folder: Of the :class:`GraphStore`.
+            folder: Folder of the :class:`GraphStore`.
             scope: All nodes, or those of the largest component.
             hold_out: False: the graph keeps the validation edges, and there is no validation.
 

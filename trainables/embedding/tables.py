@@ -22,7 +22,7 @@ class FetchedRows(NamedTuple):
     """Rows that a batch takes from the tables.
 
     Attributes:
-        own: Of the centres, ``(B, dims)``.
+        own: Rows of the centres, ``(B, dims)``.
         heard: Mean over each centre's sampled neighbours, ``(B, dims)``.
         contexts: ``(B, 1 + negatives, dims)``.
     """
@@ -91,9 +91,9 @@ def skip_gram_loss(scores: Tensor) -> Tensor:
 class TwoOptimizers:
     """One for the tables and one for the rest.
 
-    ``torch.optim.SparseAdam`` looks at the rows of a gradient alone. Adam also goes on to
-    move the rows that were in an earlier batch: so the two do not learn the same. (Nor do
-    they to the last digit where every row is in every batch: epsilon enters elsewhere.)
+    ``torch.optim.SparseAdam`` updates only the rows of a gradient. Adam also continues to
+    move the rows that were in an earlier batch, so the two do not learn the same. (They differ
+    in the last digit even if every row is in every batch: epsilon enters elsewhere.)
     """
 
     def __init__(self, tables: EmbeddingTables, rest: nn.Module, lr: float) -> None:

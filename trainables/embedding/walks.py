@@ -55,11 +55,11 @@ def cached_walks(
     """The walks over a split's graph, found in the cache or put there.
 
     Args:
-        folder: Of the graph store that was split.
-        scope: What it was split in.
-        split: Without the held-out edges.
+        folder: Folder of the graph store that was split.
+        scope: Nodes of the split: all, or the largest component.
+        split: The graph without the held-out edges.
         plan: Which walks.
-        num_processes: That draw them; at most, see :func:`processes.shared_out`.
+        num_processes: Most processes that draw them, see :func:`processes.shared_out`.
     """
     kept = "" if len(split.val.edges) else "-with-val"  # walks over another graph
     name = f"{folder.parent.name}-{KIND}-{scope}{kept}"

@@ -15,7 +15,7 @@ from torch.nn import functional
 from trainables.graph.relational import RelationalBlock
 
 NEGATIVE_SLOPE = 0.2
-"""Of the leaky relu over attention scores."""
+"""Slope of the leaky relu over attention scores, below 0."""
 
 
 class RelationalAttention(nn.Module):

@@ -89,8 +89,8 @@ class LaborDraw:
     """LABOR-0: nodes share their random numbers, so that fewer distinct ones are drawn.
 
     A node hears from ``fanout`` of its neighbours on average, each as likely as the others.
-    Balin and Catalyurek, "Layer-Neighbor Sampling", NeurIPS 2023; DGL's own kernel, whose
-    draw depends on its seed alone.
+    Balin and Catalyurek, "Layer-Neighbor Sampling", NeurIPS 2023; DGL's own kernel, with a
+    draw that depends on its seed alone.
 
     Attributes:
         graph: The same graph as DGL's, in its csc format only.

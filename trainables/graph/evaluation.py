@@ -31,7 +31,7 @@ class Evaluation:
     """Everything that an evaluation is computed from, where it is to be computed.
 
     Attributes:
-        features: Of all nodes, ``(num_nodes, features)``. The network goes where they are.
+        features: Features of all nodes, ``(num_nodes, features)``. The network moves to them.
         adjacency: The whole graph; it is moved there for as long as an evaluation takes.
         labels: Class of every node, ``(num_nodes,)``.
         num_cores: Cores that may be used, whatever training uses.

@@ -1,4 +1,4 @@
-"""Micro-batches: a batch computed in parts, whose gradients add up to those of the whole."""
+"""Micro-batches: a batch computed in parts; their gradients add up to those of the whole."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FetchParts(Generic[B]):
     """Maker of the micro-batches of the step that a draw stands for.
 
     Attributes:
-        fetch: Makes each of them. What a node hears depends on the step, not on its part.
+        fetch: Makes each of them. A node's sample depends on the step, not on its part.
         count: Their number.
         slots: How a worker hands them over; None without workers.
     """

@@ -1,8 +1,8 @@
 """Mini-batches of sampled neighbourhoods, made where the features are.
 
-The sums over the first layer's inputs depend on no weight. Where features are in host
-memory they are taken while a batch is loaded, straight from the table: no row is copied
-once for every batch that it is needed in, and a batch is several times smaller. Where
+The sums over the first layer's inputs depend on no weight. If the features are in host
+memory, loading a batch takes the sums straight from the table: no row is copied
+once for every batch that it is needed in, and a batch is several times smaller. If the
 features are on the device, a batch carries node ids and the step takes the sums.
 """
 
@@ -30,7 +30,7 @@ class Summed(NamedTuple):
     Attributes:
         own: Features of each target, ``(num_targets, features)``; None where they are part
             of ``heard`` and nothing else needs them.
-        heard: What each target hears, ``(num_targets, features)``.
+        heard: Aggregate of the messages to each target, ``(num_targets, features)``.
     """
 
     own: Tensor | None
@@ -65,7 +65,7 @@ class Minibatch(NamedTuple):
     """One rank's share of a step's batch.
 
     Attributes:
-        inputs: What the first layer needs.
+        inputs: Inputs of the first layer.
         blocks: Adjacency of each of the layers after the first.
         labels: ``(share,)``, the classes of the seed nodes.
         total: Seed nodes of the whole batch, over all ranks.
@@ -90,7 +90,7 @@ class InputTable:
 
     Attributes:
         features: The table.
-        aggregator: Of the first layer.
+        aggregator: Aggregator of the first layer.
     """
 
     features: FeatureTable
@@ -120,9 +120,9 @@ class FetchMinibatch:
         sampler: Samples neighbourhoods.
         seeds: Ids of the nodes that a draw's indices stand for.
         labels: Class of every node, ``(num_nodes,)``.
-        seed: Seed of the trial. What is sampled depends on it, the epoch, the step and the
+        seed: Seed of the trial. The sample depends on it, the epoch, the step and the
             node alone, so that ranks share the sample that one process would draw.
-        table: The feature table; it says whether inputs are looked up here or in the step.
+        table: The feature table; it decides whether inputs are looked up here or in the step.
     """
 
     sampler: NeighbourSampler

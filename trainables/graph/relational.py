@@ -31,7 +31,7 @@ class RelationalBlock(NamedTuple):
         targets: Position of each pair's target, ``(num_pairs,)``.
         relations: Relation of each pair, ascending, ``(num_pairs,)``.
         bounds: Pairs of relation ``r`` are ``bounds[r]`` to before ``bounds[r + 1]``; plain
-            numbers, so that no one waits for a device to know them.
+            numbers, so that reading them waits for no device.
         num_targets: Number of targets; they are the first of the sources.
     """
 

@@ -17,7 +17,7 @@ from trainables.graph.sampling import relabelling
 from trainables.loading import Draw
 
 _INTEGERS_OF_EDGE = 6
-"""64-bit numbers that a block holds for an edge, and for its pair, at most."""
+"""Most 64-bit numbers that a block contains for an edge, and for its pair."""
 _PADDING = 1024
 """Bytes that the tensors of a layer are aligned with, at most."""
 
@@ -55,9 +55,9 @@ class FetchRelational:
         seeds: Ids of the nodes that a draw's indices stand for.
         labels: Class of every node, ``(num_nodes,)``.
         features: ``(num_nodes, features)``, or None where the batch is to name its sources.
-        keys: What the sampling depends on in addition to the node, such as the trial's seed.
+        keys: Keys of the sampling in addition to the node, such as the trial's seed.
         each_step: Whether every step of every epoch samples anew.
-        memory: What may be given back once the batch is made.
+        memory: Mapped files to release once the batch is made.
     """
 
     sampler: RelationalSampler
@@ -102,12 +102,12 @@ def neighbourhoods(
 
     Args:
         store: The graph.
-        nodes: What a draw's indices stand for.
+        nodes: Ids of the nodes that a draw's indices stand for.
         fanouts: Neighbours a node, from the input to the output layer.
         keys: See :class:`FetchRelational`, as for ``each_step`` and ``features``.
         each_step: Whether every step of every epoch samples anew.
         mapped_bytes: How much of mapped files may be in this process's memory.
-        features: What rows are taken from.
+        features: The table that rows are taken from.
     """
     mapped = [store.indices, store.edge_type]
     sampler = RelationalSampler(

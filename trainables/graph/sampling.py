@@ -107,8 +107,8 @@ class NeighbourSampler:
 
         Args:
             seeds: Distinct ids of the nodes to compute.
-            keys: What this draw is for, such as the trial's seed, the epoch and the batch. The
-                same ones give the same sample.
+            keys: Keys of this draw, such as the trial's seed, the epoch and the batch. The
+                same keys give the same sample.
         """
         targets, blocks = seeds, list[Adjacency]()
         for layer in reversed(range(1, len(self.fanouts))):

@@ -29,13 +29,13 @@ B = TypeVar("B")
 # As torch aligns its tensors.
 _ALIGNMENT = 64
 _SHARED = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS
-# Linux's MAP_NORESERVE, which Python has no name for: what is never written to counts nowhere.
+# Linux's MAP_NORESERVE, which Python has no name for: pages that are never written do not count.
 _UNRESERVED = _SHARED | (0x4000 if sys.platform == "linux" else 0)
 LARGEST_SLOT_BYTES = 2**30
 """A larger batch goes the DataLoader's way."""
 
 _IN_USE = 3
-"""Batches of one worker that a training loop holds at most: before, current, next."""
+"""Most batches of one worker that a training loop has: before, current, next."""
 
 
 class Slots:
@@ -92,7 +92,7 @@ class Slots:
             packer.dump(batch)
         except _SlotTooSmall:
             return batch
-        # No lock: only its worker takes a slot, and only the training process gives it back.
+        # No lock: only its worker takes a slot, and only the training process releases it.
         self.taken[slot] = True
         return cast("B", _Shipment(self._key, slot, packer.file.getvalue()))
 

@@ -19,10 +19,10 @@ _SIZES = {"test-whole": 146_818, "test-dev": 88_092, "test-challenge": 58_726}
 def check_submittable(store: RelationalStore, *, evaluate_test: bool) -> None:
     """Check that predictions for a set can be handed in, before anything is trained.
 
-    Says so where they can, but this run makes none.
+    Print a note if they can but this run makes none.
 
     Args:
-        store: What would be predicted for.
+        store: The graph of the predictions.
         evaluate_test: Whether the run looks at the test split.
 
     Raises:
@@ -43,8 +43,8 @@ def write_submission(folder: Path, store: RelationalStore, predicted: Ids) -> No
     """Write a file for each part of the test nodes.
 
     Args:
-        folder: Where to; made if need be.
-        store: What was predicted for.
+        folder: The folder to write to; created if it is missing.
+        store: The graph of the predictions.
         predicted: Class of each of ``store.test``, in its order.
     """
     with quiet_ogb():

@@ -19,7 +19,7 @@ class WholeGraph:
     """One step an epoch, over every edge; the batch stays where it is.
 
     Attributes:
-        features: Of all nodes, ``(num_nodes, features)``.
+        features: Features of all nodes, ``(num_nodes, features)``.
         batch: All features, all edges, and the training nodes as seeds.
     """
 

@@ -35,7 +35,7 @@ def moved(batch: B, device: torch.device, *, non_blocking: bool = False) -> B:
     Args:
         batch: Tensors, objects with ``to(device, non_blocking=...)`` (a DGL graph), and
             tuples, lists and dictionaries of these; the rest is taken as it is.
-        device: Where to.
+        device: The device to move it to.
         non_blocking: Do not wait for copies from page-locked memory.
     """
     return _rebuilt(

@@ -49,7 +49,7 @@ class BatchOrder:
         batch_size: Samples of a step, over all ranks.
         seed: With the epoch's index, all that the order depends on.
         drop_last: Whether an epoch's last batch is left out where it is smaller.
-        rank: Whose share is drawn.
+        rank: The rank of the share to draw.
         world_size: Ranks that a batch is shared by: rank r gets its samples r, r + world_size, ...
 
     Raises:

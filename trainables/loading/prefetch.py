@@ -60,7 +60,7 @@ class Delivery:
     """Way of batches to a device.
 
     Attributes:
-        device: Where to.
+        device: The device to move them to.
         non_blocking: Whether the loop continues while a batch in page-locked memory is copied.
         prefetch: See the module.
         copying: Times copies on a separate stream: ``run.copying``.
@@ -122,7 +122,7 @@ class Arrivals(Generic[B]):
         for batch in iterator:
             timed = self._copying(stream, is_waited_for=is_waited_for)
             with torch.cuda.stream(stream), timed:
-                # Whatever the knob says: the handover waits for the event below.
+                # Whatever the knob's value is: the handover waits for the event below.
                 there = moved(batch, self._device, non_blocking=True)
                 copied = stream.record_event()
             yield Arriving(there, _Handover(there, copied, self._device))

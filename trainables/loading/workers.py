@@ -26,7 +26,7 @@ class LoadedBatches(Generic[B]):
         fetch: Must depend on its draw alone; randomness in it too: see :class:`Draw`.
         order: The draws of each epoch.
         knobs: Workers, pinning and so on.
-        cores: What the workers are bound to; none to leave them as they are.
+        cores: Cores to bind the workers to; none to leave them unbound.
     """
 
     def __init__(

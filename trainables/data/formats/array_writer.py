@@ -35,7 +35,7 @@ class ArrayWriter:
         return self._num_rows
 
     def append(self, rows: Array) -> None:
-        """Write ``rows``, whose shape without the first dimension is that of a row."""
+        """Write ``rows``, with a row's shape after the first dimension."""
         assert rows.shape[1:] == self._row, f"rows of {self._row}, but got {rows.shape[1:]}"
         np.ascontiguousarray(rows, dtype=self._dtype).tofile(self._file)
         self._num_rows += len(rows)

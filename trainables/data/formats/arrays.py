@@ -32,7 +32,7 @@ def map_array(path: Path, hint: str = "") -> Array:
 
     Args:
         path: The file.
-        hint: What to do where it is no good. Default: for a file of a converted set.
+        hint: Advice if it is damaged. Default: for a file of a converted set.
 
     Raises:
         DataError: The file is missing or damaged.
@@ -73,7 +73,7 @@ def release(array: Array) -> None:
     """Take the pages of a mapped array out of this process's memory.
 
     They stay in the page cache, so reading them again is cheap as long as there is room.
-    What this process wrote to them is lost. An array that is not mapped stays as it is.
+    Changes that this process wrote to them are lost. An array that is not mapped stays as it is.
     """
     if (mapping := _mapping(array)) is not None:
         mapping.madvise(mmap.MADV_DONTNEED)

@@ -30,10 +30,10 @@ def check_range(values: Array, limit: int, where: Where, meaning: str, first: in
     """Check that ``values`` (n,) or (n, k) are in ``0 .. limit - 1``.
 
     Args:
-        values: What was read.
+        values: The values in the file.
         limit: First value that is too large.
         where: Place of a row.
-        meaning: What a value is, for example ``label``.
+        meaning: Name of a value, for example ``label``.
         first: Row of the file that ``values`` begins with.
 
     Raises:
@@ -52,9 +52,9 @@ def check_whole(values: Array, where: Where, meaning: str, first: int = 0) -> No
     """Check that ``values`` (n,) have no fraction, which a cast to integers cuts off.
 
     Args:
-        values: What was read; finite.
+        values: The values in the file; finite.
         where: Place of a row.
-        meaning: What a value is, for example ``label``.
+        meaning: Name of a value, for example ``label``.
         first: Row of the file that ``values`` begins with.
 
     Raises:
@@ -73,7 +73,7 @@ def check_finite(features: Array, where: Where, first: int = 0) -> None:
     """Check that ``features`` (nodes, features) contain neither NaN nor infinity.
 
     Args:
-        features: What was read.
+        features: The values in the file.
         where: Place of a row.
         first: Row of the file that ``features`` begins with.
 
@@ -99,7 +99,7 @@ def check_labelled(
     Args:
         splits: Node ids, by the name of the split.
         where: Places of the nodes of each.
-        labels: Of all nodes; negative where unknown.
+        labels: Labels of all nodes; negative where unknown.
         label: Place of a node's label.
 
     Raises:

@@ -36,7 +36,7 @@ class Manifest:
         name: Value of ``data`` in the trials table.
         fingerprint: Hash of the files.
         facts: Counts: nodes, edges, classes and so on.
-        source: Where it was converted from, or how it was made.
+        source: The folder that it was converted from, or how it was made.
         files: Size of each file in bytes, by its path within the folder.
     """
 
@@ -86,7 +86,7 @@ class Conversion:
     Attributes:
         name: Value of ``data`` in the trials table.
         kind: Kind of store that it becomes.
-        source: Where it is converted from, or how it is made.
+        source: The folder that it is converted from, or how it is made.
         key: Folder in the cache, the same for all states of the source.
         signature: Hash of what the source looks like now. See :func:`signature_of`.
     """
@@ -131,7 +131,7 @@ class Conversion:
 
     def _build(self, folder: Path, build: Callable[[Path], Mapping[str, int]]) -> PreparedData:
         _clear(folder.parent)
-        # Beside its final place: only within a file system is a rename one step.
+        # In the folder of its final place: only within a file system is a rename one step.
         building = folder.parent / f"{_BUILDING}{os.getpid()}"
         building.mkdir()
         try:
@@ -168,9 +168,9 @@ def signature_of(folder: Path, files: Iterable[Path], *, version: int) -> str:
     """Hash of the names, sizes and times of a source's files: cheap, no content is read.
 
     Args:
-        folder: What the names are relative to.
+        folder: The folder that the names are relative to.
         files: The files; one that is absent counts as absent.
-        version: Of the code that converts them.
+        version: Version of the code that converts them.
     """
     digest = hashlib.blake2b(f"{FORMAT} {version}".encode(), digest_size=8)
     for file in files:

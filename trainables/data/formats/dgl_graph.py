@@ -11,8 +11,8 @@ from trainables.data.formats.arrays import Array, as_tensor
 def dgl_over(indptr: Array, indices: Array) -> Any:  # noqa: ANN401 - DGL has no types
     """A ``dgl.DGLGraph`` over the memory of ``indptr`` and ``indices``, without features.
 
-    Edge ``i`` leads from ``indices[i]``. The graph has the csc format alone: else a loader
-    with workers has each of them make the others, in memory of its own.
+    Edge ``i`` leads from ``indices[i]``. The graph has the csc format only: else each worker of a
+    loader makes the other formats, in its own memory.
     """
     os.environ.setdefault("DGLBACKEND", "pytorch")  # without it DGL writes a config file
     import torch

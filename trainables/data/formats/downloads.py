@@ -19,7 +19,7 @@ def arriving(name: str, root: Path) -> Iterator[Path]:
 
     Args:
         name: Data set, for messages.
-        root: Where data sets live; made where it is not there.
+        root: Folder of data sets; created if it is missing.
 
     Raises:
         DataError: ``root`` cannot be written, or the block raised an ``OSError`` (all that

@@ -31,7 +31,7 @@ class Split:
 
     Attributes:
         train: Positions, int64, ascending.
-        val: Positions, int64, ascending; empty where nothing is held out.
+        val: Positions, int64, ascending; empty without a hold-out.
     """
 
     train: torch.Tensor
@@ -89,7 +89,7 @@ class ImageData:
             seed: The same seed holds out the same images.
 
         Raises:
-            ValueError: More are to be held out than there are.
+            ValueError: ``validation`` is larger than the number of images.
         """
         import torch
 
@@ -105,7 +105,7 @@ def save_images(folder: Path, arrays: Mapping[str, Array]) -> Mapping[str, int]:
     """Write what :class:`ImageData` opens; returns its facts.
 
     Args:
-        folder: Where to.
+        folder: The folder to write to.
         arrays: ``train_images`` and so on, of any integer type. There are as many classes as
             the training labels go up to.
     """

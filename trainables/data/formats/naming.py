@@ -20,7 +20,7 @@ _PUBLIC: Final[Mapping[str, Mapping[str, int]]] = {
 """Counts that a public set is known by, as its files give them."""
 
 _TAKEN: Final = {*_PUBLIC, "mnist", "digits", "products-synthetic", "mag-synthetic"}
-"""Names that say what a set is: none of them may come from a folder's name alone."""
+"""Names of known sets: none of them may come from a folder's name alone."""
 
 _SAYS_NOTHING: Final = {"raw", "MNIST", "gzip", "processed"}
 """Folders that torchvision and archives make, whatever is in them; the one above is asked."""

@@ -22,8 +22,8 @@ class Neighbours:
 
     Attributes:
         columns: Edges of the whole graph.
-        relation: The one to take.
-        features: Of the source nodes; may be mapped.
+        relation: The relation to take.
+        features: Features of the source nodes; may be mapped.
         offset: Number of the node that ``features`` begins with.
     """
 

@@ -74,7 +74,7 @@ def measure(
 
     Args:
         path: The file.
-        content: What its fields may contain.
+        content: Allowed content of its fields.
         columns: How many it must have.
         rows: How many it must have.
 

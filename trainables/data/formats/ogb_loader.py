@@ -62,8 +62,8 @@ def link_layout(source: Path, folder: Path, files: Iterable[str], *, version: in
     Args:
         source: The real one, which may be read-only.
         folder: The one to make.
-        files: What to link, relative to ``source``; folders are linked whole.
-        version: Of the release. Without its file OGB's loaders ask a question.
+        files: Files to link, relative to ``source``; folders are linked whole.
+        version: Version of the release. Without its file OGB's loaders ask a question.
     """
     (folder / "processed").mkdir(parents=True)
     (folder / f"RELEASE_v{version}.txt").touch()
@@ -103,8 +103,8 @@ def download_set(name: str, release: Release, target: Path) -> None:
 
     Args:
         name: For messages.
-        release: Where it is.
-        target: What its folder is to be called; it appears when it is complete.
+        release: Its address and folder.
+        target: Name of its folder, which appears when it is complete.
 
     Raises:
         DataError: It cannot be had, or not be written.

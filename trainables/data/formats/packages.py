@@ -14,7 +14,7 @@ def needing(package: str, reason: str) -> Iterator[None]:
 
     Args:
         package: Its name for the installer.
-        reason: What cannot be done without it.
+        reason: The work that needs it.
 
     Raises:
         DataError: It is not installed, or does not fit what is.

@@ -1,8 +1,8 @@
 """Edge lists of several relations to compressed sparse columns, in bounded memory.
 
 An edge is one integer, ``(target, relation, source)`` from its high to its low bits, so that
-sorting integers sorts edges. Where they do not fit in memory at once, they are first dealt
-out to files by ranges of targets, each of which is then sorted separately.
+sorting integers sorts edges. If they do not fit in memory at once, they are first distributed
+to files by ranges of targets, and each file is then sorted separately.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BUCKET_EDGES = 1 << 26
 """Sorted at once: 512 MiB."""
 _NUM_BINS = 1 << 16
 _EDGE_BITS = 62
-"""Those of an int64 beside its sign, with one to spare."""
+"""The bits of an int64 without its sign, with one to spare."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -151,7 +151,7 @@ def write_columns(
     stored once.
 
     Args:
-        folder: Where to; room is needed there for the edges twice.
+        folder: The folder to write to, with room for the edges twice.
         lists: The edges; several lists may be of one relation.
         num_nodes: Nodes of all types.
         bucket_edges: Approximate number of edges in memory.

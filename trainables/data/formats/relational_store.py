@@ -110,7 +110,7 @@ class RelationalStore:
     is there in both directions, so that messages can reach every node.
 
     Attributes:
-        folder: Where it is.
+        folder: Folder of its files.
         name: Name of the data set.
         fingerprint: Hash of the content.
         schema: Node types, relations and classes.

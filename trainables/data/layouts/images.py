@@ -28,7 +28,7 @@ class ImageFiles:
     """The four files of a set, with headers that fit each other.
 
     Attributes:
-        folder: Where they are.
+        folder: Their folder.
         prefix: Text before ``-train-images`` in their names, like ``emnist-letters``; or empty.
         paths: By ``train_images``, ``train_labels``, ``test_images``, ``test_labels``.
         num_train: Images to train on.
@@ -55,9 +55,9 @@ def find_images(folder: Path, part: str = "") -> ImageFiles:
     """Find the files of a set and read their headers.
 
     Args:
-        folder: Where they are.
-        part: The set that is meant where there are several: ``letters`` for the files whose
-            names begin with ``emnist-letters-``.
+        folder: Their folder.
+        part: The set to take if there are several: ``letters`` for the files with names that
+            begin with ``emnist-letters-``.
 
     Raises:
         DataError: A file is missing or damaged, they do not fit each other, the images are not

@@ -54,11 +54,11 @@ class Layout:
     """Content of the files; arrays are mapped.
 
     Attributes:
-        folder: Where they are.
+        folder: Their folder.
         num_nodes: By node type.
         num_classes: Number of classes.
         features: float16, ``(papers, features)``.
-        labels: Of papers; NaN or negative where unknown.
+        labels: Labels of papers; NaN or negative where unknown.
         splits: Positions of papers, int64, by the names in :data:`SPLITS`.
         edges: ``(2, edges)``, sources and targets, by relation.
     """
@@ -115,10 +115,10 @@ def shape_counts(folder: Path) -> dict[str, int]:
 
 
 def open_layout(folder: Path, *, with_ogb: bool = True) -> Layout:
-    """Check shapes and counts, and opens the arrays.
+    """Check shapes and counts, and open the arrays.
 
     Args:
-        folder: Where they are.
+        folder: Their folder.
         with_ogb: Read counts and splits through OGB's class. Sets that are generated here
             can do without, so that a machine without ``ogb`` can train on them.
 

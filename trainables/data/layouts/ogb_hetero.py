@@ -43,7 +43,7 @@ TRIPLETS = "raw/triplet-type-list.csv.gz"
 HAS_LABEL = "raw/nodetype-has-label.csv.gz"
 HAS_SPLIT = "nodetype-has-split.csv.gz"
 _MOST_DIGITS = 18
-"""Of a number that 64 bits have room for."""
+"""Most decimal digits of a number that always fits in 64 bits."""
 SPLITS = ("train", "valid", "test")
 
 Triplet = tuple[str, str, str]
@@ -58,7 +58,7 @@ class HeteroGraph:
         edges: ``(2, edges)``, sources and targets, by relation.
         features: ``(nodes, features)``, by node type, of those that have any.
         target: Node type with labels and splits.
-        labels: Of its nodes, int64, -1 where unknown.
+        labels: Labels of its nodes, int64, -1 where unknown.
         splits: ``train``, ``valid`` and ``test``: nodes of it.
         num_classes: Number of classes.
     """

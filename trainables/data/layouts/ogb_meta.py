@@ -89,10 +89,10 @@ def _num_classes(path: Path, given: object) -> int:
 def numbered(labels: Array, meta: Meta, path: Path) -> tuple[Array, int]:
     """Return the labels as classes 0, 1, ..., and the number of classes.
 
-    Where their number is not described, classes are the labels that occur, in their order.
+    Without a described number, the classes are the labels that occur, in their order.
 
     Args:
-        labels: Of all nodes, whole; -1 where unknown.
+        labels: Labels of all nodes, whole; -1 where unknown.
         meta: Description of the set.
         path: The file that they are from.
 

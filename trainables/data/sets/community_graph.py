@@ -19,14 +19,14 @@ from trainables.data.formats.csc import pack, reversed_keys, unpack
 _COMMUNITY_SIZE = 400
 """Mean number of nodes."""
 _COMMUNITY_SHARE, _CLASS_SHARE = 0.5, 0.25
-"""Of a node's edges; the rest leads anywhere."""
+"""Shares of a node's edges; the rest leads anywhere."""
 _DEGREE_TAIL = 1.8
 """Exponent of the degrees' survival function (Lomax): many nodes with few edges."""
 _MAX_DEGREE, _MAX_DEGREE_SHARE, _MAX_DEGREE_RATIO = 17_000, 0.05, 10
 """No node has more edges than that, as in ogbn-products, nor than this share of the nodes,
 or this multiple of the mean where that is more."""
 _MAX_DENSITY = 0.3
-"""Of a group's nodes that one node may be joined with, before doubles become too many."""
+"""Share of a group's nodes that one node may be joined with, before doubles become too many."""
 _SURPLUS = 1.1
 """Edge ends drawn for one kept: loops and doubles are dropped."""
 
@@ -80,8 +80,8 @@ def draw_edges(
     Args:
         communities: The nodes.
         num_edges: How many.
-        names: What each node is called in the result: a permutation, int32.
-        rng: Where chance comes from.
+        names: Id of each node in the result: a permutation, int32.
+        rng: The random generator.
 
     Returns:
         Packed edges (see :mod:`trainables.data.formats.csc`), the smaller node first, ascending.

@@ -15,7 +15,7 @@ def set_folder(given: str, places: Sequence[str], *, holds: str) -> Path:
 
     Args:
         given: Name or path from the user.
-        places: Where the set's own folder is, relative to a data root.
+        places: Paths of the set's own folder, relative to a data root.
         holds: Pattern of a file or folder that is in the set's own folder.
 
     Returns:

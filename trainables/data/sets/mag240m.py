@@ -73,7 +73,7 @@ class Mag240m:
     """The data set ``mag240m``, or anything else in its layout.
 
     Attributes:
-        folder: Where it is, if not in its place under the data root.
+        folder: Its folder, if not in its place under the data root.
     """
 
     folder: Path | None = None
@@ -139,7 +139,7 @@ def prepare_layout(
     Args:
         name: Value of ``data`` in the trials table.
         source: The folder.
-        folders: Where to keep it.
+        folders: Folders of the cache.
         with_ogb: See :func:`layouts.mag240m.open_layout`.
 
     Raises:

@@ -1,8 +1,8 @@
 """Generator of a set in MAG240M's own layout, a part at a time, at any scale.
 
-Papers belong to fields, of which some are the classes. Papers cite papers of their own field
+Papers belong to fields; some of the fields are the classes. Papers cite papers of their field
 and popular ones more than others, authors write within a field, institutions have a few
-strong ones. A paper's features give little of its field, those of its neighbours together a
+strong ones. A paper's features show little of its field, its neighbours' features together a
 lot, so that a model has to use the relations. Labelled papers are split by year.
 """
 
@@ -37,7 +37,7 @@ _CITATIONS, _PAPERS_OF_AUTHOR, _AFFILIATIONS = 10.65, 3.15, 0.364
 _WITHIN_FIELD = 0.8
 """Share of citations and of authorships that stay within a field."""
 _STRONG_FIELDS = 3
-"""Of an institution."""
+"""Strong fields of an institution."""
 _SIGNAL = 0.07
 """Deviation of fields' features; that of a paper's from its field's is 1."""
 _POPULARITY = 2.5
@@ -77,7 +77,7 @@ def write_layout(folder: Path, size: Size, seed: int) -> None:
     Args:
         folder: The set's own folder; made here.
         size: How much.
-        seed: Where chance starts.
+        seed: Seed of the random generator.
     """
     rng = np.random.default_rng(seed)
     fields = Fields.draw(size, rng)
@@ -99,7 +99,7 @@ class Fields:
         of_paper: int16, ``(papers,)``.
         of_author: int16, ``(authors,)``.
         papers: Papers ordered by their field.
-        firsts: Where a field's papers begin in it, ``(fields + 1,)``.
+        firsts: Position of a field's first paper in it, ``(fields + 1,)``.
     """
 
     of_paper: Array

@@ -23,9 +23,9 @@ from trainables.data.sets.folders import existing_folder, folder_and_part, set_f
 _VERSION = 2
 _NAME = "mnist"
 _FINGERPRINT = "d90564fb64a7a31ded6922e8c4d631c4"
-"""Of MNIST itself; sets of its size and layout, Fashion-MNIST say, have others."""
+"""MNIST's fingerprint; sets of its size and layout, such as Fashion-MNIST, have others."""
 _PLACES: Final = ("mnist/MNIST/raw", "MNIST/raw")
-"""Where torchvision puts it under a data root, or under a folder of its own there."""
+"""Torchvision's folders for it, under a data root or under a folder ``mnist`` there."""
 _PLACES_BELOW: Final = (*_PLACES, "raw", "gzip")
 
 
@@ -34,8 +34,8 @@ class Mnist:
     """The data set ``mnist``, or other images of 28 x 28 pixels in its format.
 
     Attributes:
-        folder: Where its four files are, if not in their place under the data root.
-        part: The set that is meant if the folder has several, for example ``letters``.
+        folder: Folder of its four files, if not in their place under the data root.
+        part: The set to take if the folder has several, for example ``letters``.
     """
 
     folder: Path | None = None

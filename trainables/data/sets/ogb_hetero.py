@@ -47,7 +47,7 @@ class OgbHetero:
 
     Attributes:
         name: OGB's name of it; its folder has underscores for the hyphens.
-        folder: Where it is, if not in its place under the data root.
+        folder: Its folder, if not in its place under the data root.
         listed: True where OGB has it for download.
         split: Folder under its ``split/``; empty: the one that is described, or the only one.
     """
@@ -175,9 +175,9 @@ class _Direction:
 
 
 def _directed(graph: HeteroGraph) -> list[_Direction]:
-    """All relations, and the inverses of those whose inverse is not among them.
+    """All relations, and the inverses that are missing among them.
 
-    Some sets come with inverses, under names of their own: they are known by their edges. A
+    Some sets come with inverses under other names, which are recognized by their edges. A
     symmetric relation is its own inverse.
     """
     there = {_edge_hash(triplet, ends) for triplet, ends in graph.edges.items()}

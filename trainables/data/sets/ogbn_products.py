@@ -28,7 +28,7 @@ _VERSION = 3
 _NAME = "ogbn-products"
 _FOLDER = "ogbn_products"
 _SPLIT_SIZES: Final = {"train": 196_615, "val": 39_323, "test": 2_213_091}
-"""Of ogbn-products itself: another split of it is another question."""
+"""The public split of ogbn-products: another split is another question."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class OgbGraph:
     ``ogbn_products`` 47 classes.
 
     Attributes:
-        folder: Where it is, if not in its place under the data root.
+        folder: Its folder, if not in its place under the data root.
         split: Folder under its ``split/``; empty: the one that is described, or the only one.
         classified: True where features, labels and a split must be there.
     """
@@ -57,7 +57,7 @@ class OgbGraph:
     )
 
     def at(self, variant: str) -> OgbGraph:
-        """The graph in another folder: its own, or the one that holds ``ogbn_products``.
+        """The graph in another folder: its own, or the one that contains ``ogbn_products``.
 
         Args:
             variant: The folder; ``FOLDER@NAME`` names one of several splits.

@@ -39,11 +39,11 @@ _SMALLEST_SCALE = 0.0005
 _TRAIN_SHARE, _VAL_SHARE = 0.10, 0.02
 
 _COMMUNITY_SPREAD = 0.5
-"""Deviation of communities' centres from their class's, whose own deviation is 1."""
+"""Deviation of communities' centres from their class's centre, which has a deviation of 1."""
 _NOISE = 5.0
 """Deviation of a node's features from its community's centre."""
 _MISLABELLED = (0.08, 0.25)
-"""Share of nodes with a label of chance: of the most popular ones, of the least."""
+"""Share of nodes with a random label: among the most popular ones, among the least."""
 _CHUNK_NODES = 1 << 16
 
 

@@ -128,7 +128,7 @@ class SampleRelational:
         sampler: Samples neighbourhoods.
         edge_type: Relation of every edge of the graph.
         num_relations: Number of relations.
-        keys: What the sampling depends on in addition to the node.
+        keys: Keys of the sampling in addition to the node.
         each_step: Whether every step of every epoch samples anew.
     """
 

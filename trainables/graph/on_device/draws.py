@@ -102,7 +102,7 @@ def below(bits: Tensor, limit: Tensor) -> Tensor:
 
 
 def starts(counts: Tensor) -> Tensor:
-    """Where each of some consecutive pieces begins, and the last one ends."""
+    """The start of each of some consecutive pieces, and the end of the last one."""
     indptr = counts.new_zeros(len(counts) + 1)
     torch.cumsum(counts, 0, out=indptr[1:])
     return indptr

@@ -53,8 +53,8 @@ class RelationalGraph:
     Attributes:
         store: The stored graph.
         table: Its features, or None where it has none.
-        run: Where training happens.
-        memory: What may be given back once features are looked up in a step.
+        run: The run, with the device of the training.
+        memory: Mapped files to release once features are looked up in a step.
         on_device: ``indptr``, ``indices`` and ``edge_type`` that it samples from; none where the
             loader samples from the store.
     """
@@ -108,7 +108,7 @@ class RelationalGraph:
 
         Args:
             order: The draws of each epoch.
-            nodes: What a draw's indices stand for.
+            nodes: Ids of the nodes that a draw's indices stand for.
             fanouts: Neighbours a node, from the input to the output layer.
             config: How they are made.
             training: Whether every step samples anew, and in parts.

@@ -17,8 +17,8 @@ _MAPPED = re.compile(rb"RssFile:\s+(\d+) kB")
 class MappedMemory:
     """Arrays of files that may be larger than memory.
 
-    What a process reads of a mapped file counts as its own until memory is short: then it is
-    too late for other processes. The pages given back stay in the page cache, so
+    The pages that a process reads of a mapped file count as its own until memory is short: then
+    it is too late for other processes. The released pages stay in the page cache, so
     reading them again costs little as long as there is room.
 
     Attributes:

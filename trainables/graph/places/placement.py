@@ -56,7 +56,7 @@ PLACEMENT_CONSTRAINTS = (
     needs_cuda("feature_placement", "pinned", "device"),
     _cache_needs_cuda,
 )
-"""What goes with :class:`PlacementKnobs`."""
+"""Constraints of :class:`PlacementKnobs`."""
 
 
 def placed(features: Tensor, placement: Placement, device: torch.device) -> Tensor:
@@ -68,7 +68,7 @@ def placed(features: Tensor, placement: Placement, device: torch.device) -> Tens
             ``host``: read into memory of this process, which its loader workers share.
             ``pinned``: likewise, page-locked, and seen by the GPU as its memory,
             which it reads row by row over the bus. ``device``: copied to the GPU.
-        device: Where training happens; a GPU for the last two.
+        device: Device of the training; a GPU for the last two.
 
     Returns:
         A tensor on the CPU for the first two, on the device for the others.
