@@ -21,6 +21,8 @@ class Node:
         gpu_name: Their model, empty without any.
         reserved_cpus: Further cores, reserved for the driver and Ray.
         has_mps: True where trials may share a GPU, by NVIDIA's MPS; never on a cluster.
+        memory_gib: Memory; 0 where it is not known, as on a cluster.
+        gpu_memory_gib: Memory of its smallest GPU, likewise.
     """
 
     name: str
@@ -29,6 +31,8 @@ class Node:
     gpu_name: str = ""
     reserved_cpus: int = 0
     has_mps: bool = False
+    memory_gib: float = 0.0
+    gpu_memory_gib: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

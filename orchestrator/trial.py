@@ -143,6 +143,26 @@ class Proposal:
         """Return True if both share their cores in time slices: they are of one round."""
         return self.interleaved and other.interleaved and self.repeat == other.repeat
 
+    def taken_s(self, wall_s: float, held_s: float) -> float:
+        """Return for how long it kept others from its cores.
+
+        Its ``wall_s`` ends with its training, and lacks the time slices of other trials, which the
+        ``held_s`` from its start to its end include.
+        """
+        return wall_s if self.interleaved else max(wall_s, held_s)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What its trial's id is a hash of; switches only where they are on."""
+        switches = {"isolated": self.isolated, "interleaved": self.interleaved}
+        return {
+            "config": dict(self.config),
+            "stage": self.stage,
+            "budget": self.budget.to_json(),
+            "repeat": self.repeat,
+            **{name: is_on for name, is_on in switches.items() if is_on},
+        }
+
 
 @dataclass(frozen=True, kw_only=True)
 class Trial(Proposal):

@@ -9,6 +9,7 @@ trackers        what follows a run: console, MLflow, outputs; its report and las
 signals         the first and the second Ctrl-C or SIGTERM
 assembly        the parts of a run: executor, factory of trials, search
 phases          the search with the stages around it, which a plan counts too
+interleaving    which confirm runs may share cores in time slices
 trials          from a search's proposal to a trial and its launch
 analyst         the analysis of the trials so far: judge of searches, best configs
 record          the record of a sweep, ``sweep.json``; the earlier processes of a run

@@ -28,8 +28,7 @@ from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import Stages
 from orchestrator.storage.sweep_record import Capacity, SweepRecord
 from orchestrator.sweep.problem import search_problem, target_of
-from orchestrator.system.cgroup import node_bytes
-from orchestrator.system.gpus import least_memory_gib, start_mps
+from orchestrator.system.gpus import start_mps
 
 if TYPE_CHECKING:
     from orchestrator.execution.process.fork_servers import ForkServers
@@ -160,16 +159,8 @@ def capacity_of_request(request: Request, machine: Machine) -> Capacity:
     """
     if request.before is not None:
         return request.before.capacity
-    sweep = request.sweep
-    num_cores = cores_of_trial(sweep.cores_per_trial, machine)
-    capacity = capacity_of(sweep, machine, num_cores, request.max_concurrent)
-    if not sweep.rigor.interleaved or request.options.address:  # other nodes may have less memory
-        return capacity
-    host_gib, gpu_gib = node_bytes() / 2 / 2**30, least_memory_gib()
-    if request.replay is not None:
-        recorded = request.replay.record.capacity
-        host_gib, gpu_gib = recorded.interleaved_gib, recorded.interleaved_gpu_gib
-    return replace(capacity, interleaved_gib=host_gib, interleaved_gpu_gib=gpu_gib)
+    num_cores = cores_of_trial(request.sweep.cores_per_trial, machine)
+    return capacity_of(request.sweep, machine, num_cores, request.max_concurrent)
 
 
 def make_derived(factory: TrialFactory, record: SweepRecord) -> DerivedFigures:
@@ -196,9 +187,9 @@ def make_search(factory: TrialFactory, judge: Judge, warm_start: WarmStart | Non
         sweep,
         problem,
         search,
+        machine=factory.machine,
         capacity=factory.capacity,
         judge=judge,
-        may_interleave=factory.may_interleave,
         enumerates=sweep.search.candidates(problem) is not None,
     )
     return Stages(problem, phases)

@@ -1,12 +1,14 @@
 """The phases of a sweep: its search, and the stages around it. A plan counts the same ones."""
 
+from functools import partial
 from typing import Any, Final
 
+from orchestrator.driver.interleaving import may_interleave
 from orchestrator.execution.placement import machine_capacity
 from orchestrator.kernel.problem import SearchProblem
 from orchestrator.kernel.search import Search
 from orchestrator.machine import Machine
-from orchestrator.search.stages.confirm import Confirming, MayInterleave
+from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.interference import InterferenceCheck
 from orchestrator.search.stages.judge import InterimAnalyses, Judge, Repeating
 from orchestrator.search.stages.sequence import Phase, Searching
@@ -24,9 +26,9 @@ def make_phases(
     problem: SearchProblem,
     search: Search,
     *,
+    machine: Machine,
     capacity: Capacity,
     judge: Judge,
-    may_interleave: MayInterleave,
     enumerates: bool = False,
 ) -> list[Phase]:
     """Return the sweep's search with the phases before and after it; nothing has begun.
@@ -40,9 +42,9 @@ def make_phases(
         sweep: The sweep.
         problem: The problem that its search solves.
         search: Its search, started; not started if the phases are only counted.
+        machine: Where trials run.
         capacity: Most trials at the same time.
         judge: Decides what is repeated and confirmed.
-        may_interleave: Returns True if trials of these configs may be interleaved.
         enumerates: True if the search's configs do not depend on results.
     """
     rigor, phases = sweep.rigor, list[Phase]()
@@ -69,13 +71,14 @@ def make_phases(
             repeating = Repeating(runs=rigor.repeats, max_runs=rigor.max_repeats, judge=judge)
             phases.append(repeating)
     if rigor.confirm:
+        may = partial(may_interleave, sweep, machine, capacity) if rigor.interleaved else None
         ends_early = sweep.search.has_rungs or ending is not None
         phases.append(
             Confirming(
                 analyses=InterimAnalyses(first=rigor.confirm, last=rigor.max_confirm),
                 judge=judge,
                 finalists=rigor.finalists,
-                may_interleave=may_interleave if rigor.interleaved else None,
+                may_interleave=may,
                 run=sweep.search.compared_run(problem),
                 side_by_side=capacity.total > capacity.per_node,
                 allowance=CONFIRM_SHARE if ends_early else None,
@@ -90,7 +93,10 @@ def capacity_of(
     num_cores: int,
     most: int | None,
 ) -> Capacity:
-    """Return how many trials of ``num_cores`` cores run at the same time, at most ``most``."""
+    """Return how many trials of ``num_cores`` cores run at the same time, at most ``most``.
+
+    Interleaved ones may take half of a node's memory: those that are stopped keep theirs.
+    """
     demand = sweep.trainable.demand_of(sweep.baseline, machine)
 
     def trials(part: Machine) -> int:
@@ -99,7 +105,10 @@ def capacity_of(
             count = machine_capacity(num_cores, part, demand)
         return min(count, most or count)
 
+    smallest, is_shared = min(machine.nodes, key=lambda n: n.memory_gib), sweep.rigor.interleaved
     return Capacity(
         per_node=max(trials(Machine(nodes=(node,))) for node in machine.nodes),
         total=trials(machine),
+        interleaved_gib=smallest.memory_gib / 2 if is_shared else 0.0,
+        interleaved_gpu_gib=smallest.gpu_memory_gib if is_shared else 0.0,
     )

@@ -14,7 +14,7 @@ from orchestrator.kernel.executor import Deadline, Launch, Needs
 from orchestrator.kernel.search import Proposal
 from orchestrator.machine import Machine
 from orchestrator.metrics import batches_hint
-from orchestrator.search.stages.judge import Config, Results
+from orchestrator.search.stages.judge import Config
 from orchestrator.space.configs import built, idle_knobs, knobs_of, values_of
 from orchestrator.space.knob import Role
 from orchestrator.storage.history import TrialHistory
@@ -85,13 +85,8 @@ class TrialFactory:
             "trainable": self.sweep.trainable.name,
             "source": self.source_hash,
             "data": self.needs.fingerprint,
-            "config": dict(proposal.config),
-            "stage": proposal.stage,
-            "budget": proposal.budget.to_json(),
             "seed": seed,
-            "repeat": proposal.repeat,
-            **({"isolated": True} if proposal.isolated else {}),
-            **({"interleaved": True} if proposal.interleaved else {}),
+            **proposal.identity,
         }
         whole = proposal.budget.until(proposal.budget.epochs)
         return Trial(
@@ -100,32 +95,6 @@ class TrialFactory:
             seed=seed,
             **{**vars(proposal), "config": dict(proposal.config)},
         )
-
-    def may_interleave(self, configs: Sequence[Config], results: Results) -> bool:
-        """Return True if trials of these configs may share cores and a GPU in time slices.
-
-        Each must be one process, all with as many whole GPUs. Together they must fit into the
-        memory, since the stopped ones keep theirs; the peak of their trials so far counts. Once an
-        interleaved trial did not complete, no more are interleaved: it may need a lock or a port
-        of another one.
-        """
-        has_worked = all(
-            result.state is TrialState.COMPLETED for trial, result in results if trial.interleaved
-        )
-        trainable = self.sweep.trainable
-        made = (built(trainable.config, config) for config in configs)
-        demands = [trainable.demand_of(config, self.machine) for config in made]
-        room = {"peak_rss_gib": self.capacity.interleaved_gib}
-        if demands[0].gpus:
-            room["gpu_memory_gib"] = self.capacity.interleaved_gpu_gib
-        fit = all(
-            sum(_peak(name, config, results) for config in configs) <= most
-            for name, most in room.items()
-        )
-        alike = all(
-            d.ranks == 1 and d.gpus == demands[0].gpus and not d.shares_gpu for d in demands
-        )
-        return has_worked and fit and alike
 
     def known(self, trial: Trial) -> Sequence[OfTrial]:
         """Return the reports and the end of a trial of an earlier run that asked for the same."""
@@ -145,9 +114,9 @@ class TrialFactory:
         return TrialResult(state=state, reason=reason) if reason else None
 
     def launch(self, trials: Sequence[Trial], deadline: Deadline | None = None) -> Launch:
-        """Return one launch of them all, interleaved if there are several.
+        """Return one launch of them all, in time slices if there are several.
 
-        Interleaved ones that other load contaminated are not run again: each would be
+        Those in slices that other load contaminated are not run again: each would be
         compared with trials that ran under a different load.
         """
         self._require_room()
@@ -281,13 +250,3 @@ class TrialFactory:
             f"{ended} none of what the sweep asks for: {wanted}. A function for Ray Tune reports "
             f"by tune.report, one of a run by run.report{batches_hint(names)}"
         )
-
-
-def _peak(metric: str, config: Config, results: Results) -> float:
-    """Return the most that trials of ``config`` have of a metric; infinite without one."""
-    peaks = (
-        result.metrics.get(metric, 0.0)
-        for trial, result in results
-        if dict(trial.config) == dict(config)
-    )
-    return max(peaks, default=0.0) or math.inf

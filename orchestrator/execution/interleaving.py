@@ -7,6 +7,7 @@ much faster one is, and changes of the host's speed affect the times of all of t
 
 import math
 import time
+from dataclasses import replace
 
 from orchestrator.execution.in_flight import Message
 from orchestrator.execution.leases import Lease, Place
@@ -31,6 +32,7 @@ class Interleaving:
         self._left = list(self._supervisors)
         self._current: Supervisor | None = None
         self._num_slices = 0
+        self._sliced = set[Supervisor]()  # those that waited while another one trained
         self._place = Place()
         self._lease: Lease | None = None
         self._sent_at = time.monotonic()
@@ -128,8 +130,11 @@ class Interleaving:
         for update in supervisor.next_events(timeout_s):
             if isinstance(update, SliceEnd):
                 supervisor.progress = update.progress
+                self._sliced.add(supervisor)
                 self._current = None
                 continue
+            if isinstance(update, TrialResult) and supervisor in self._sliced:
+                update = replace(update, tags={**update.tags, "interleaved": "true"})
             updates.append((supervisor.trial, update))
             if isinstance(update, TrialResult):
                 self._current = None

@@ -6,8 +6,9 @@ from typing import Literal
 from orchestrator.execution.leases import trial_cores
 from orchestrator.machine import Machine, Node
 from orchestrator.sweep.definition import NODE, Cores
+from orchestrator.system.cgroup import node_bytes
 from orchestrator.system.cores import usable_cores
-from orchestrator.system.gpus import has_mps, visible_gpus
+from orchestrator.system.gpus import has_mps, least_memory_gib, visible_gpus
 from orchestrator.trainable import Demand
 
 
@@ -21,6 +22,8 @@ def local_machine() -> Machine:
         gpu_name=gpus[0].name if gpus else "",
         reserved_cpus=len(usable_cores()) - cores,
         has_mps=bool(gpus) and has_mps(),
+        memory_gib=node_bytes() / 2**30,
+        gpu_memory_gib=least_memory_gib() if gpus else 0.0,
     )
     return Machine(nodes=(node,))
 

@@ -111,6 +111,8 @@ def machine_of(
         cpus=cores or sweep.cores_per_trial * sweep.capacity.per_node,
         gpus=len(gpus),
         gpu_name=str(gpus[0]).partition(",")[0] if gpus else "",
+        memory_gib=2 * sweep.capacity.interleaved_gib,  # of which as much may be shared again
+        gpu_memory_gib=sweep.capacity.interleaved_gpu_gib,
     )
     return Machine(nodes=tuple(replace(own, name=name) for name in names))
 

@@ -86,15 +86,11 @@ class TrialHistory:
 
     @property
     def taken_s(self) -> float | None:
-        """Return how long it kept others from its cores; None of one that was not run.
-
-        Its ``wall_s`` ends with its training. An interleaved trial has pauses between its start
-        and its end.
-        """
+        """Return how long it kept others from its cores; None of one that was not run."""
         wall_s = None if self.result is None else self.result.wall_s
         if wall_s is None or self.started_at is None or self.finished_at is None:
             return wall_s
-        return wall_s if self.trial.interleaved else max(wall_s, self.finished_at - self.started_at)
+        return self.trial.taken_s(wall_s, self.finished_at - self.started_at)
 
     def apply(self, event: events.OfTrial) -> None:
         """Take in a wait, a start, a report or an end."""

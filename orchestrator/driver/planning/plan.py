@@ -138,9 +138,9 @@ def make_plan(
         sweep,
         problem,
         Search(),
+        machine=machine,
         capacity=capacity,
         judge=Judge(),
-        may_interleave=lambda configs, results: True,
     )
     around = (phase for phase in phases if not isinstance(phase, Searching))
     return Plan(

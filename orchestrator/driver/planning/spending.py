@@ -29,7 +29,7 @@ Config = Mapping[str, Any]
 
 @dataclass(kw_only=True)
 class _Held:
-    """A trial that holds its cores, or all interleaved ones, which share them."""
+    """A trial that holds its cores, or all that share them."""
 
     trial: Trial
     since: float
@@ -167,16 +167,15 @@ class Spending(Gate):
         if (held := self._held.get(trial.id)) is None:
             return
         has_part = result.state is TrialState.STOPPED and trial.budget.is_part
-        seconds = result.wall_s if trial.interleaved else at - held.since
-        if seconds is not None and (has_part or result.state is TrialState.COMPLETED):
-            kind = repr(trial.budget)
+        if has_part or result.state is TrialState.COMPLETED:
+            kind, seconds = repr(trial.budget), trial.taken_s(result.wall_s or 0.0, at - held.since)
             for name in (kind, kind + _key(trial.config)):
                 self._timed[name].append(seconds)
         self._release(trial.id, at)
 
     def _release(self, trial_id: str, at: float) -> None:
         held = self._held.pop(trial_id)
-        # Interleaved trials hold theirs from the first start to the last end.
+        # Trials that share cores hold them from the first start to the last end.
         if all(other is not held for other in self._held.values()):
             self._ended += Amount(core_s=held.cores * (at - held.since))
 

@@ -89,7 +89,6 @@ class AttemptMonitor:
         self._exact_from_s = float("-inf")
         self._temporary = launch.temporary
         self._lease = lease
-        self._has_slices = False
         self._clock, self._limit_s, self._began = clock, launch.time_limit_s, clock()
         self._cpu_s = 0.0
         self.message_arrived()
@@ -141,7 +140,6 @@ class AttemptMonitor:
         Returns:
             Memory and limit, in words, if it is above the limit; else an empty string.
         """
-        self._has_slices |= pauses
         sample = self.telemetry.pause(pids) if pauses else self.telemetry.sample(pids)
         if sample is None:
             return ""
@@ -167,11 +165,10 @@ class AttemptMonitor:
         return unshared_bytes(sample.pids, in_files)
 
     def tags(self) -> dict[str, str]:
-        """Return the telemetry's verdicts, the leased cores, and whether it was interleaved."""
+        """Return the telemetry's verdicts and the leased cores."""
         is_bound = self._lease.isolation is not Isolation.SHARED
         cores = {"core_ids": text_of(self._lease.cores)} if is_bound else {}
-        interleaved = {"interleaved": "true"} if self._has_slices else {}
-        return {**self.telemetry.tags(), **cores, **interleaved}
+        return {**self.telemetry.tags(), **cores}
 
 
 def _memory_limit(launch: Launch, lease: Lease, leases: CoreLeases) -> tuple[int, str]:

@@ -12,6 +12,7 @@ from orchestrator.driver.assembly import capacity_of_request, make_derived, make
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.phases import CONFIRM_SHARE, make_phases
 from orchestrator.driver.request import Request
+from orchestrator.execution.placement import local_machine
 from orchestrator.kernel.search import Search
 from orchestrator.machine import Machine, Node
 from orchestrator.metrics import Objective, at_least, maximize
@@ -62,13 +63,11 @@ def test_a_resumed_run_has_the_capacity_it_had_whatever_runs_it_now() -> None:
 
 
 def test_trials_of_a_cluster_are_not_interleaved() -> None:
-    """Its nodes may have less memory than this one."""
-    assert capacity_of_request(request(), TWO_NODES).interleaved_gib > 0
-    on_cluster = request(Options(address="1.2.3.4:6379"))
-    assert capacity_of_request(on_cluster, TWO_NODES).interleaved_gib == 0
-    assert (
-        capacity_of_request(request(rigor=Rigor(interleaved=False)), TWO_NODES).interleaved_gib == 0
-    )
+    """The memory of its nodes is not known."""
+    here, unasked = local_machine(), request(rigor=Rigor(interleaved=False))
+    assert capacity_of_request(request(), here).interleaved_gib > 0
+    assert capacity_of_request(request(), TWO_NODES).interleaved_gib == 0
+    assert capacity_of_request(unasked, here).interleaved_gib == 0
 
 
 def test_reruns_are_turned_off_from_the_start(tmp_path: Path) -> None:
@@ -106,9 +105,9 @@ def test_the_confirm_stage_is_in_proportion_where_trainings_end_early(
         sweep,
         search_problem(sweep, TWO_NODES),
         Search(),
+        machine=TWO_NODES,
         capacity=Capacity(),
         judge=Judge(),
-        may_interleave=lambda configs, results: True,
     )
     assert isinstance(confirming, Confirming)
     assert confirming.allowance == share

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from orchestrator import Isolation, Sweep
+from orchestrator.driver import interleaving
 from orchestrator.driver.trials import TrialFactory
 from orchestrator.kernel.search import Proposal
 from orchestrator.machine import Machine, Node
@@ -78,7 +79,9 @@ def may_interleave(
     if earlier is not None:
         interleaved = factory.trial(replace(proposals[0], interleaved=True))
         results.append((interleaved, TrialResult(state=earlier)))
-    return factory.may_interleave([proposal.config for proposal in proposals], results)
+    configs = [proposal.config for proposal in proposals]
+    where = factory.sweep, factory.machine, factory.capacity
+    return interleaving.may_interleave(*where, configs, results)
 
 
 @pytest.mark.parametrize(

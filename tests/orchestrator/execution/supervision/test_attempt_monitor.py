@@ -143,12 +143,10 @@ def test_a_trial_that_leaves_no_room_on_the_disk_ends(
     assert made.fills_disk() == "", "others have taken it"
 
 
-def test_tags_name_the_cores_and_a_pause(tmp_path: Path) -> None:
+def test_tags_name_the_cores(tmp_path: Path) -> None:
     bound, unbound = monitor(tmp_path, Clock()), monitor(tmp_path, Clock(), Isolation.SHARED)
     assert bound.tags()["core_ids"] == "0-1"
-    assert not {"core_ids", "interleaved"} & set(unbound.tags())
-    unbound.excess(PIDS, pauses=True)
-    assert unbound.tags()["interleaved"] == "true"
+    assert "core_ids" not in unbound.tags()
 
 
 @pytest.mark.parametrize(("num_usable", "expected"), [(2, 1.0), (3, 2 / 3), (4, None)])
