@@ -38,7 +38,7 @@ def test_every_requirement_is_pinned_and_locked() -> None:
     assert asked.items() <= locked.items()
 
 
-def test_the_lock_holds_names_versions_and_hashes_alone() -> None:
+def test_the_lock_contains_only_names_versions_and_hashes() -> None:
     entry = re.compile(
         r"[a-z0-9._-]+==\S+( ; [^\\]+)? \\\n(    --hash=sha256:[0-9a-f]{64}( \\)?\n)+"
     )
@@ -132,7 +132,7 @@ def links(page: Path) -> list[tuple[str, str]]:
     return [(target, anchor) for target, anchor in found if "://" not in target]
 
 
-def test_figures_of_the_readme_stand_in_the_pages_it_names() -> None:
+def test_figures_of_the_readme_are_in_the_pages_it_names() -> None:
     rows = re.findall(
         r"^\| \[[^]]*\]\((benchmarks/results/[^)]*)\)[^|]* \| ([^|]*) \| ([^|]*) \|",
         (ROOT / "README.md").read_text(),

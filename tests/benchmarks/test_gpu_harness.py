@@ -35,7 +35,7 @@ def _cached_images(image_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @EVERY_STUDY
 @pytest.mark.parametrize("scale", Scale)
-def test_every_setting_can_run_with_a_gpu_unless_it_is_said_not_to(
+def test_every_setting_can_run_with_a_gpu_unless_declared_otherwise(
     study: Study, scale: Scale
 ) -> None:
     for position, setting in enumerate(study.settings):
@@ -47,7 +47,7 @@ def test_every_setting_can_run_with_a_gpu_unless_it_is_said_not_to(
 
 
 @pytest.mark.slow
-def test_without_a_gpu_it_says_so_in_one_line() -> None:
+def test_without_a_gpu_it_prints_one_line() -> None:
     finished = ran(
         "bash", ROOT / "benchmarks/gpu/run.sh",
         variables={"PYTHON": sys.executable, "CUDA_VISIBLE_DEVICES": ""}, code=2,
@@ -96,7 +96,7 @@ def test_without_what_the_tests_need_the_studies_are_run_all_the_same(
         ("graphsage", "cpu", "failed", 1),
     ],
 )
-def test_it_went_well_where_every_setting_for_a_gpu_was_completed(
+def test_it_succeeds_if_every_setting_for_a_gpu_was_completed(
     study: str, device: str, state: str, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("benchmarks.gpu.__main__.missing", lambda **_: None)
@@ -129,7 +129,7 @@ sys.exit(pytest.main(sys.argv[1:]))
 
 
 @pytest.mark.slow
-def test_gpu_tests_ask_for_no_other_packages_than_are_said() -> None:
+def test_gpu_tests_need_only_the_declared_packages() -> None:
     finished = ran(
         *(sys.executable, "-c", COLLECTED, "-c", ROOT / "benchmarks/gpu/pytest.ini"),
         *(f"--rootdir={ROOT}", "-p", "benchmarks.gpu.stand_in", "-m", "gpu", "-q"),
@@ -156,7 +156,7 @@ def test_what_became_of_tests_is_read_from_pytest_s_report() -> None:
 
 
 @pytest.mark.slow
-def test_a_setting_is_measured_in_a_process_of_its_own() -> None:
+def test_a_setting_is_measured_in_a_separate_process() -> None:
     """The dry run of all studies on a CPU: run.sh --device cpu --scale tiny --repeats 1."""
     graphsage = next(study for study in STUDIES if study.name == "graphsage")
     rows = {}

@@ -53,7 +53,7 @@ def test_a_missed_ratio_is_the_exit_code(
 
 
 @pytest.mark.slow
-def test_a_function_runs_in_a_process_of_its_own() -> None:
+def test_a_function_runs_in_a_separate_process() -> None:
     assert in_fresh_process(_sum_and_main, 2, 3) == [5, "__main__"]
     with pytest.raises(RuntimeError, match="unsupported operand"):
         in_fresh_process(_sum_and_main, 2, "x")
@@ -84,7 +84,7 @@ def test_orchestration(monkeypatch: pytest.MonkeyPatch, ours_s: float, code: int
     assert orchestration.main([]) == code
 
 
-def test_it_replays_as_many_trials_as_it_says() -> None:
+def test_it_replays_as_many_trials_as_it_reports() -> None:
     row = replay.measure(30)
     assert row["trials"] == 30
     assert 20 < row["simulated_s"] < 70, "they run at the same time"
@@ -123,7 +123,7 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_code_outside_of_its_own_files_names_a_feature(checkout: Path) -> None:
+def test_code_in_other_files_names_a_feature(checkout: Path) -> None:
     feature = Feature(name="replay", words="replay", own="replay")
     found = [path.name for path in feature.files(checkout / "orchestrator")]
     assert found == ["loop.py", "words.py"]

@@ -111,7 +111,7 @@ def test_both_sides_train_with_the_same_optimizer(
 
 
 @pytest.mark.slow
-def test_graphsage_is_measured_beside_dgl(run_cli: RunCli) -> None:
+def test_graphsage_is_measured_against_dgl(run_cli: RunCli) -> None:
     words = "graphsage --scale 0.002 --rounds 1 --epochs 1 --batch-size 100"
     finished = run_cli(*words.split(), module="benchmarks.trainables", code=None)
     assert finished.returncode in (0, 1), finished.stderr  # a ratio may be missed at this size

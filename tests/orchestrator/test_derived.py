@@ -68,7 +68,7 @@ def test_a_confirm_run_is_timed_and_moves_no_target() -> None:
     assert "time_to_accuracy_s" in figures.completed(trial("a"), DONE).metrics
 
 
-def test_a_curve_that_paused_goes_on() -> None:
+def test_a_curve_that_paused_continues() -> None:
     figures = DerivedFigures(target=at_least("val_acc", 0.8))
     train(figures, trial("a", curve="c", pause=1), 0.85)
     later = train(figures, trial("b", curve="c"), 0.9, first=2)
@@ -100,7 +100,7 @@ def test_an_id_depends_on_the_content_and_not_on_its_order() -> None:
 
 
 @pytest.mark.parametrize("samples", [10**30, 8.5, float("nan"), float("inf"), "x", None, [8]])
-def test_a_report_counts_what_the_journal_can_hold(samples: Any) -> None:  # noqa: ANN401 - of many types
+def test_a_report_counts_what_the_journal_can_store(samples: Any) -> None:  # noqa: ANN401 - of many types
     with pytest.raises(ValueError, match=r"samples = .* is not allowed: a whole number of 64 bits"):
         Report(step=1, epoch=1, samples=samples, elapsed_s=1.0, metrics={})
 

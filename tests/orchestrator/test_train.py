@@ -87,7 +87,7 @@ def accuracy(network: LeNet, config: LeNetConfig, tmp_path: Path) -> float:
     return float((scores.argmax(1) == test.labels).double().mean())
 
 
-def test_the_weights_are_those_whose_accuracy_is_told(run_cli: RunCli, tmp_path: Path) -> None:
+def test_the_weights_are_those_of_the_printed_accuracy(run_cli: RunCli, tmp_path: Path) -> None:
     run_dir = run_dir_of(tmp_path, LENET, {"lr": 0.05, "batch_size": 64, "data_path": "resident"})
     finished = run_cli("train", run_dir, "--epochs", "2")
     assert f"weights: {run_dir / 'model.pt'}" in finished.stdout
@@ -146,7 +146,7 @@ def test_a_sweep_file_that_has_changed_is_run_only_if_it_is_trusted(
     assert (tmp_path / "has-run").exists()
 
 
-def test_a_sweep_file_that_is_gone_or_a_run_that_is_none_is_one_message(tmp_path: Path) -> None:
+def test_a_missing_sweep_file_or_a_run_that_is_none_is_one_message(tmp_path: Path) -> None:
     run_dir = run_dir_of(tmp_path, LENET, {"lr": 0.05})
     (tmp_path / "asked.py").unlink()
     gone = run_main("train", run_dir, code=2)

@@ -38,7 +38,7 @@ def test_it_has_the_name_of_its_module_unless_it_is_given_one() -> None:
     assert Trainable(train, Config, name="other").name == "other"
 
 
-def test_the_first_constraint_that_does_not_hold_gives_the_reason() -> None:
+def test_the_first_violated_constraint_gives_the_reason() -> None:
     trainable = Trainable(
         train,
         Config,

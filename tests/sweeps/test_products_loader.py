@@ -15,7 +15,7 @@ HERE = Machine(nodes=(Node(name="here", cpus=2),))
 
 
 @pytest.mark.parametrize("published", SWEEP.published, ids=lambda each: str(dict(each.knobs)))
-def test_a_trial_stands_beside_every_published_figure(published: Published) -> None:
+def test_every_published_figure_has_a_trial(published: Published) -> None:
     """``eval_every=1``, which shows the first epoch's accuracy, is to be asked for."""
     knobs = {name: value for name, value in published.knobs.items() if name != "eval_every"}
     assert any(knobs.items() <= values_of(config).items() for config in feasible(SWEEP, HERE))

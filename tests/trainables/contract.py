@@ -123,8 +123,8 @@ CASES = (
         contexts={**LOADER_CONTEXTS, "input_scale=raw": {"lr": 1e-4}},
         elsewhere={**OF_PROCESSES, **COMPILED},
         effects={
-            "data_path": "test_each_way_fetches_as_it_says",
-            "data_placement": "test_each_way_fetches_as_it_says",
+            "data_path": "test_each_way_fetches_as_declared",
+            "data_placement": "test_each_way_fetches_as_declared",
         },
     ),
     Case(
@@ -196,7 +196,7 @@ CASES = (
             "eval_fanouts": "test_eval_fanouts_change_the_accuracy_and_not_the_training",
             "test_fanouts": "test_validation_and_test_go_by_their_own_fanouts_and_batches",
             "embedding_init": "test_learnable_vectors_begin_small_or_normal",
-            "eval_every": "test_eval_every_says_which_epochs_the_best_model_is_chosen_from",
+            "eval_every": "test_eval_every_sets_the_epochs_of_the_best_model",
             "submission": "test_test_predictions_of_the_best_model_are_handed_in",
         },
         effects={
@@ -253,7 +253,7 @@ CASES = (
             "graph_scope": "test_the_largest_component_s_nodes_alone_have_rows",
         },
         effects={
-            "placement": "test_tables_are_where_placement_says",
+            "placement": "test_tables_are_where_placement_puts_them",
             "walk_processes": "test_as_many_processes_draw_the_walks_as_are_asked_for",
             "pair_container": "test_a_list_of_pairs_grows_in_the_workers_and_arrays_do_not",
         },

@@ -35,7 +35,7 @@ def test_figures_are_scikit_learn_s(num_classes: int, num_samples: int, seed: in
         assert found["val_auc"] == pytest.approx(roc_auc_score(labels, margin))
 
 
-def test_auc_tells_margins_apart_whose_probabilities_are_both_one() -> None:
+def test_auc_distinguishes_margins_with_probabilities_of_one() -> None:
     scores = torch.tensor([[0.0, 60.0], [0.0, 50.0]])
     assert classified("val", scores, torch.tensor([1, 0]))["val_auc"] == 1.0
 

@@ -169,7 +169,7 @@ def test_an_allocator_changes_nothing_that_is_learned() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
 @pytest.mark.parametrize("allocator", ["default", "tuned", "jemalloc"])
-def test_the_allocator_is_asked_of_whoever_starts_the_process(case: Case, allocator: str) -> None:
+def test_the_allocator_is_part_of_the_demand(case: Case, allocator: str) -> None:
     config = type(case.quick)(allocator=allocator)
     assert case.trainable.demand(config, HERE).allocator == allocator
 
@@ -209,7 +209,7 @@ def test_the_defaults_run_here_and_with_a_gpu(case: Case) -> None:
         ("prefetch", "stream"),
     ],
 )
-def test_what_needs_a_gpu_says_so_where_there_is_none(case: Case, knob: str, value: object) -> None:
+def test_what_needs_a_gpu_gives_a_reason_without_one(case: Case, knob: str, value: object) -> None:
     """That it runs with one: the tests on a GPU."""
     if knob not in knobs_of(case.quick):
         pytest.skip(f"{case.trainable.name} has no {knob}")
@@ -226,7 +226,7 @@ def test_a_stream_needs_page_locked_batches(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.trainable.name)
-def test_a_run_reports_what_the_trainable_says(case: Case) -> None:
+def test_a_run_reports_what_the_trainable_declares(case: Case) -> None:
     metrics = trained(case, case.quick).kept[-1].metrics
     declared = {objective.metric for objective in case.trainable.reports}
     if "val_acc" in declared:

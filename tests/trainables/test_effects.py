@@ -257,7 +257,7 @@ def test_drop_last_leaves_out_the_smaller_batch(case: Case) -> None:
 
 
 @EVERY_CASE
-def test_drop_last_that_leaves_nothing_to_train_on_says_so(case: Case) -> None:
+def test_drop_last_that_leaves_nothing_to_train_on_is_refused(case: Case) -> None:
     config = with_knobs(case, drop_last=True, batch_size=5000)
     with pytest.raises(ValueError, match=r"drop_last leaves no batch of \d+ samples .*=5000"):
         train_once(case.trainable, config, context(case.data))
@@ -278,7 +278,7 @@ SHARED = {
 }
 ELSEWHERE = {
     "device": "test_workers_and_gpus_are_asked_for",
-    "allocator": "test_the_allocator_is_asked_of_whoever_starts_the_process",
+    "allocator": "test_the_allocator_is_part_of_the_demand",
 }
 
 

@@ -63,7 +63,7 @@ def test_full_batching_is_a_step_an_epoch_over_all_images() -> None:
         pytest.param({"data_placement": "pinned"}, 0, 0, marks=pytest.mark.gpu),
     ],
 )
-def test_each_way_fetches_as_it_says(
+def test_each_way_fetches_as_declared(
     knobs: dict[str, object], collated: int, loaders: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts = {"collated": 0, "loaders": 0}

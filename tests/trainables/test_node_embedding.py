@@ -133,7 +133,7 @@ def test_a_list_of_pairs_grows_in_the_workers_and_arrays_do_not() -> None:
 
 
 @pytest.mark.gpu
-def test_tables_are_where_placement_says() -> None:
+def test_tables_are_where_placement_puts_them() -> None:
     peaks = {}
     for placement in ("cpu", "gpu"):
         gc.collect()  # what the tests before left

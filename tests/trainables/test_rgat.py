@@ -165,7 +165,7 @@ def test_the_best_model_by_validation_is_the_one_that_is_tested(
     assert not torch.equal(evaluated[3], evaluated[2])
 
 
-def test_eval_every_says_which_epochs_the_best_model_is_chosen_from(
+def test_eval_every_sets_the_epochs_of_the_best_model(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def best(eval_every: int) -> float:

@@ -172,7 +172,7 @@ def test_test_predictions_of_the_best_model_are_handed_in(
     ]
 
 
-def test_a_run_that_does_not_look_at_the_test_split_says_that_it_hands_nothing_in(
+def test_a_run_without_the_test_split_notes_that_it_hands_nothing_in(
     as_mag240m: PreparedData, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     handing_in(as_mag240m, tmp_path / "out", epochs=1, evaluate_test=False)

@@ -47,7 +47,7 @@ def test_the_seed_decides_what_is_learned(case: Case) -> None:
     ("name", "lr"),
     [("lenet", 1e9), ("mlp", 1e9), ("graphsage", 1e30), ("rgat", 1e38), ("node_embedding", 1e38)],
 )
-def test_training_that_diverges_says_since_which_step(name: str, lr: float) -> None:
+def test_training_that_diverges_names_the_step(name: str, lr: float) -> None:
     case = BY_NAME[name]
     config = replaced(case.quick, {"lr": lr})
     with pytest.raises(FloatingPointError, match=r"loss is not finite since step \d+ of \d+"):
@@ -73,7 +73,7 @@ def test_a_trial_that_is_stopped_leaves_after_its_report(case: Case, num_workers
     ],
     ids=str,
 )
-def test_a_restored_run_goes_on_as_if_nothing_had_happened(
+def test_a_restored_run_continues_as_if_nothing_had_happened(
     name: str, knobs: dict[str, object], tmp_path: Path
 ) -> None:
     case = BY_NAME[name]

@@ -184,7 +184,7 @@ INFEASIBLE: list[tuple[Trainable[Any], dict[str, Any], int, str]] = [
 
 
 @pytest.mark.parametrize(("trainable", "knobs", "gpus", "reason"), INFEASIBLE, ids=named)
-def test_what_cannot_run_says_why(
+def test_what_cannot_run_gives_the_reason(
     trainable: Trainable[Any], knobs: dict[str, Any], gpus: int, reason: str
 ) -> None:
     machine = Machine(nodes=(Node(name="here", cpus=2, gpus=gpus),))

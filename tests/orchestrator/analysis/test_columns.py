@@ -68,7 +68,7 @@ def test_a_knob_varies_where_its_cells_differ() -> None:
     ("cell", "is_set"),
     [("9 %", True), ("true", True), ("False", False), ("no", False), ("", False), (None, False)],
 )
-def test_a_tag_is_set_where_it_says_anything_but_no(cell: str | None, is_set: bool) -> None:
+def test_a_tag_is_set_if_it_is_anything_but_no(cell: str | None, is_set: bool) -> None:
     rows = pd.DataFrame({"tags.one": [cell]}, dtype="str")
     assert tagged(rows, "one").tolist() == [is_set]
 
@@ -122,7 +122,7 @@ def test_where_the_device_is_varied_it_is_the_question() -> None:
     assert selection.config == config(num_workers=3)
 
 
-def test_nodes_of_one_kind_are_ranked_together_and_of_two_kinds_apart() -> None:
+def test_nodes_of_one_kind_are_ranked_together_and_of_two_separately() -> None:
     nodes = [{"node": f"node-{name}", "tags.cpu_model": model} for name, model in NODES.items()]
     groups = groups_of(run := run_of((0, 1000, nodes[0]), (3, 2000, nodes[1]), (6, 5000, nodes[2])))
     assert groups[0] == groups[1] != groups[2]
@@ -131,7 +131,7 @@ def test_nodes_of_one_kind_are_ranked_together_and_of_two_kinds_apart() -> None:
 
 
 @pytest.mark.parametrize("column", ["tags.cpu_model", "tags.versions", "tags.clocks"])
-def test_a_condition_that_a_row_records_keeps_it_apart(column: str) -> None:
+def test_a_condition_that_a_row_records_keeps_it_separate(column: str) -> None:
     run = run_of((0, 1000, {column: "one"}), (3, 900, {column: "one"}), (6, 5000, {column: "two"}))
     assert groups_of(run)[2] == f"{column.removeprefix('tags.')} two"
     assert select(run.tables).config == config()
@@ -145,7 +145,7 @@ def test_an_allocator_that_is_varied_is_a_config_and_one_that_is_not_is_a_condit
     assert len(set(groups_of(run))) == 1
 
 
-def test_rows_that_never_ran_are_of_no_kind_of_their_own() -> None:
+def test_rows_that_never_ran_are_no_separate_kind() -> None:
     run = run_of((0, 1000, {}), (3, 5000, {"device": "H200"}))
     run.add(config(ranks=2), state="infeasible", reason="needs 2 GPUs")
     assert groups_of(run) == ["device cpu", "device H200", "device cpu"]

@@ -110,7 +110,7 @@ def test_the_order_of_the_configs_does_not_matter(configs: pd.DataFrame, random:
     assert shuffled.tolist() == rule.acceptable(configs).tolist()
 
 
-def test_what_was_learned_is_shown_wherever_it_stands() -> None:
+def test_what_was_learned_is_shown_at_any_place() -> None:
     assert Rule(objectives=(SPEED, MEMORY, ACCURACY)).accuracy is ACCURACY
     assert Rule(objectives=(SPEED, MEMORY)).accuracy is MEMORY
     assert Rule(objectives=(SPEED,)).accuracy.metric == "val_acc"

@@ -41,7 +41,7 @@ def test_an_interval_has_no_unit() -> None:
     assert interval_text({}, "samples_per_s") == ""
 
 
-def test_an_interval_that_tells_no_figure_is_not_known() -> None:
+def test_an_interval_that_gives_no_figure_is_not_known() -> None:
     wide = {"metrics.samples_per_s_low": 528.5, "metrics.samples_per_s_high": 6161.0}
     assert interval_text(wide, "samples_per_s") == "not known"
     row = {"ratio_to_best": 0.6, "ratio_low": 0.1, "ratio_high": 1.0}

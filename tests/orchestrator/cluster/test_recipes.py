@@ -41,7 +41,7 @@ def test_every_pod_has_the_token_and_the_volumes_that_it_mounts(job: dict[str, A
             assert {mount["name"] for mount in container.get("volumeMounts", ())} <= volumes
 
 
-def test_the_entry_point_of_the_ray_job_starts_the_sweep_or_goes_on(
+def test_the_entry_point_of_the_ray_job_starts_the_sweep_or_resumes(
     job: dict[str, Any], run_cli: RunCli
 ) -> None:
     shell, flag, script = shlex.split(job["spec"]["entrypoint"])

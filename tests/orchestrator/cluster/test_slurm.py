@@ -118,7 +118,7 @@ def finished(run: Path) -> list[object]:
     return [event["trial_id"] for event in events(run) if event["event"] == "finished"]
 
 
-def test_a_job_whose_time_is_up_is_requeued_and_goes_on(slurm: tuple[MadeNode, Path]) -> None:
+def test_a_job_past_its_time_limit_is_requeued_and_resumes(slurm: tuple[MadeNode, Path]) -> None:
     node, _ = slurm
     job, run = submitted(slurm, "requeued", num_trials=6)
     awaited(lambda: len(finished(run)) > 1, f"two trials in {run}", within_s=STATE_S)

@@ -145,7 +145,7 @@ def test_table_without_its_journal_is_not_begun_anew(tmp_path: Path, journal: by
     ("trials", "past", "goes_on_to"),
     [(None, [], None), (5, [], None), (7, [], 7), (7, went_on(7, None), None), (9, went_on(7), 9)],
 )
-def test_a_search_goes_on_to_more_configs_than_it_was_asked_for(
+def test_a_search_continues_to_more_configs_than_requested(
     trials: int | None, past: list[Event], goes_on_to: int | None
 ) -> None:
     sweep = Sweep(TRAINABLE, **ASKED, search=Random(5))

@@ -59,7 +59,7 @@ def test_a_folder_of_data_means_same_on_every_worker(home: Path, given: str, mea
     assert request.data == meant.format(home=home)
 
 
-def test_the_variable_holds_the_password_that_a_run_does_not_keep(
+def test_the_variable_has_the_password_that_a_run_does_not_keep(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored = f"sqlite:///{home}/team.db?***"
@@ -79,7 +79,7 @@ SWEEP = Sweep(lenet, question="?", space=LeNetConfig(), data="mnist", embedded_d
 
 
 @pytest.mark.parametrize("asked", [[], ["--data", "mnist"]], ids=["none named", "asked for"])
-def test_no_data_stands_in_unasked(tmp_path: Path, asked: list[str]) -> None:
+def test_absent_data_are_not_replaced_unasked(tmp_path: Path, asked: list[str]) -> None:
     embedded = "'digits'" if asked else "None"
     (tmp_path / "absent.py").write_text(STANDS_IN.format(embedded=embedded))
     done = run_main("absent.py", "--data-root", "root", "--executor", "inline", *asked, code=2)
@@ -89,7 +89,7 @@ def test_no_data_stands_in_unasked(tmp_path: Path, asked: list[str]) -> None:
     assert not (tmp_path / "runs").exists()
 
 
-def test_an_embedded_set_stands_in_where_the_sweep_names_one(tmp_path: Path) -> None:
+def test_an_embedded_set_replaces_the_data_if_the_sweep_names_one(tmp_path: Path) -> None:
     (tmp_path / "absent.py").write_text(STANDS_IN.format(embedded="'digits'"))
     done = run_main("absent.py", "--data-root", "root", "--plan")
     note, how = done.stdout.splitlines()[:2]
@@ -162,7 +162,7 @@ def test_a_plan_calls_the_data_what_it_is_and_converts_nothing(
     assert not (tmp_path / "cache").exists()
 
 
-def test_a_plan_says_that_what_is_not_there_was_not_read(tmp_path: Path) -> None:
+def test_a_plan_notes_that_absent_data_were_not_read(tmp_path: Path) -> None:
     (tmp_path / "trains.py").write_text(TRAINS.format(name="lenet", config="LeNetConfig"))
     done = run_main("trains.py", "--plan", "--download", "--data-root", "root")
     assert "data        mnist, to be downloaded: not read yet\n" in done.stdout

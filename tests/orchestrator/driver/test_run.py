@@ -35,7 +35,7 @@ def test_a_faster_config_is_recommended_with_its_speed_up(finished_run: Finished
     assert speedup["ratio"] > 1.2 if speedup["why_not_known"] == "" else speedup["ratio"] is None
 
 
-def test_rows_say_where_they_ran_and_that_confirm_runs_had_the_node(
+def test_rows_have_their_node_and_confirm_runs_had_it_alone(
     finished_run: FinishedRun,
 ) -> None:
     trials = trials_of(finished_run.out)

@@ -121,7 +121,7 @@ RAY_AND_MLFLOW = ("--tracking-uri", "sqlite:///mlflow.db")
         pytest.param(signal.SIGTERM, "scope", RAY_AND_MLFLOW, marks=pytest.mark.slow),
     ],
 )
-def test_a_signal_ends_a_sweep_which_says_how_to_resume(
+def test_a_signal_ends_a_sweep_which_prints_how_to_resume(
     start_cli: StartCli,
     tmp_path: Path,
     number: signal.Signals,

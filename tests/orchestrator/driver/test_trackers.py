@@ -44,7 +44,7 @@ def test_each_trial_has_a_file_and_one_that_printed_nothing_has_none(
 
 
 @pytest.mark.parametrize("answers", [False, True])
-def test_a_server_that_hangs_delays_the_end_as_long_as_was_said_before(
+def test_a_server_that_hangs_delays_the_end_as_long_as_announced(
     answers: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

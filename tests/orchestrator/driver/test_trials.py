@@ -38,7 +38,7 @@ def proposal_of(**changes: object) -> Proposal:
     [{"repeat": 1}, {"stage": Stage.PROBE}, {"isolated": True}, {"interleaved": True}],
     ids=str,
 )
-def test_the_id_tells_apart_all_that_makes_a_trial(
+def test_the_id_distinguishes_all_that_makes_a_trial(
     factory: TrialFactory, changed: Mapping[str, object]
 ) -> None:
     proposal = proposal_of()

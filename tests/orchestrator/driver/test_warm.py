@@ -53,7 +53,7 @@ def configs_asked(run: Path) -> list[Mapping[str, Any]]:
     return [event["trial"]["config"] for event in events if event["event"] == "asked"]
 
 
-def test_a_search_is_told_first_and_the_run_s_rows_are_its_own(
+def test_a_search_gets_earlier_results_and_the_rows_are_new(
     file: Path, finished_run: FinishedRun, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
@@ -72,7 +72,7 @@ def test_a_search_is_told_first_and_the_run_s_rows_are_its_own(
     assert len(own) == 3
 
 
-def test_a_resumed_run_is_told_the_same_though_the_earlier_one_is_gone(
+def test_a_resumed_run_gets_the_same_without_the_earlier_run(
     file: Path, copied_run: FinishedRun, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
@@ -121,7 +121,7 @@ def test_a_run_that_is_not_comparable_is_refused_before_anything_starts(
     assert not out.exists()
 
 
-def test_all_that_is_wrong_is_said_at_once(finished_run: FinishedRun, tmp_path: Path) -> None:
+def test_all_that_is_wrong_is_reported_at_once(finished_run: FinishedRun, tmp_path: Path) -> None:
     elsewhere = write_sweep(tmp_path, "step_ms=choice(7.0, 8.0)", search="Optuna(2)")
     done = run_main(
         elsewhere, "--plan", "--warm-start", finished_run.out, tmp_path / "nothing", code=2
@@ -161,7 +161,7 @@ TOO_LARGE = EarlierConfig(
 )
 
 
-def test_what_is_kept_is_what_was_told(tmp_path: Path) -> None:
+def test_the_record_keeps_what_the_search_gets(tmp_path: Path) -> None:
     told = WarmStart(runs=("/runs/a", "/runs/b"), configs=(FAST, TOO_LARGE), fingerprints=("", ""))
     replace(make_record(), warm_start=told.runs, earlier=told.configs).write(tmp_path)
     kept = read_sweep(tmp_path)
@@ -176,7 +176,7 @@ def test_what_is_kept_is_what_was_told(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_what_the_sweep_s_constraints_exclude_is_not_told() -> None:
+def test_what_the_sweep_s_constraints_exclude_is_left_out() -> None:
     told = WarmStart(runs=("a",), configs=(FAST, TOO_LARGE), fingerprints=("",))
 
     into = told.into(problem(constraints=small_batches_only())).earlier

@@ -143,7 +143,7 @@ def test_every_report_of_a_trial_that_reports_often_is_passed_on_in_order(sweep:
     assert sweep.results["talkative"].metrics["total"] == 300 * 20
 
 
-def test_a_killed_process_goes_on_from_its_checkpoint(sweep: Recorder) -> None:
+def test_a_killed_process_resumes_from_its_checkpoint(sweep: Recorder) -> None:
     result = sweep.results["die_once"]
     assert result.state is TrialState.COMPLETED
     assert result.tags["attempts"] == "2"
@@ -209,7 +209,7 @@ def test_each_trial_has_the_allocator_it_asked_for(sweep: Recorder) -> None:
     assert tuned == {"tuned": 1, "default": 0, "again": 1}
 
 
-def test_a_trial_never_goes_on_from_what_another_run_of_it_left(sweep: Recorder) -> None:
+def test_a_trial_never_resumes_from_the_files_of_another_run(sweep: Recorder) -> None:
     assert sweep.results["again"].metrics["total"] == 3 * 20
     assert len(sweep.reports["again"]) == 3
 

@@ -35,7 +35,7 @@ def test_a_message_names_cores_asked_for_that_the_node_does_not_have() -> None:
     [(EIGHT, 2, 0, 3), (TWO, 4, 0, 1), (WITH_GPUS, 3, 1, 4), (WITH_GPUS, 3, 2, 2),
      (WITH_GPUS, 1, 0.25, 15), (WITH_GPUS, 1, 0.4, 8)],
 )  # fmt: skip
-def test_a_machine_holds_as_many_trials_as_its_cores_and_gpus_allow(
+def test_a_machine_has_room_for_as_many_trials_as_its_cores_and_gpus(
     machine: Machine, cores: int, gpus: float, expected: int
 ) -> None:
     assert machine_capacity(cores, machine, Demand(gpus=gpus)) == expected

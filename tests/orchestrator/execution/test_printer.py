@@ -22,7 +22,7 @@ def output_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int,
     return ended.value.code, said.out, said.err
 
 
-def test_a_contaminated_run_is_said_to_be_one_and_not_trained_again(
+def test_a_contaminated_run_is_reported_and_not_trained_again(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Telemetry, "contamination", lambda _: [LOAD])
@@ -33,7 +33,7 @@ def test_a_contaminated_run_is_said_to_be_one_and_not_trained_again(
     assert LOAD in note
 
 
-def test_a_clean_run_says_nothing_of_contamination(
+def test_a_clean_run_prints_nothing_about_contamination(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Telemetry, "contamination", lambda _: [])
@@ -50,7 +50,7 @@ def test_what_the_training_prints_is_seen_before_its_result(
     assert out.index("nor is this") < out.index("epoch 1,") < out.index("completed in")
 
 
-def test_a_failure_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failure_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = output_of(capsys, "--act", "raise")
     assert code == 1
     assert out.count("Traceback") == 1

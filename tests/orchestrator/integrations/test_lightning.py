@@ -93,7 +93,7 @@ def test_data_modules_optimization_by_hand_and_several_sets(tmp_path: Path) -> N
         assert None not in reports.of(f"acc/val/dataloader_idx_{number}")
 
 
-def test_a_training_may_end_early_by_a_callback_of_its_own(tmp_path: Path) -> None:
+def test_a_training_may_end_early_by_its_own_callback(tmp_path: Path) -> None:
     run, reports = make_run(tmp_path, epochs=9)
     stopping = pl.callbacks.EarlyStopping("acc/val", patience=1, mode="min", min_delta=2.0)
     trainer = pl.Trainer(**prepare(run), callbacks=[stopping, RunCallback(run)])

@@ -94,7 +94,7 @@ def test_a_loop_that_fetches_ahead_trains_what_it_was_given(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("per_step", "ahead"), [(1, 6), (4, 2), (8, 2)])
-def test_steps_are_made_ahead_as_the_loader_says(tmp_path: Path, per_step: int, ahead: int) -> None:
+def test_steps_are_made_ahead_as_declared(tmp_path: Path, per_step: int, ahead: int) -> None:
     run, _ = make_run(tmp_path)
     inner = DataLoader(ROWS, 4, num_workers=2, prefetch_factor=3)
     loader = TimedLoader(inner, run, batches_per_step=per_step)

@@ -55,7 +55,7 @@ def test_several_sets_are_evaluated_in_one_report(tmp_path: Path) -> None:
         assert None not in reports.of(f"eval_{name}_accuracy")
 
 
-def test_a_training_may_end_early_by_a_callback_of_its_own(tmp_path: Path) -> None:
+def test_a_training_may_end_early_by_its_own_callback(tmp_path: Path) -> None:
     run, reports = make_run(tmp_path, epochs=9)
     trainer = make_trainer(
         run, save_strategy="epoch", load_best_model_at_end=True,

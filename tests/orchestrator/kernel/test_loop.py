@@ -124,7 +124,7 @@ def launched(loop: ControlLoop) -> Launch:
     return launch
 
 
-def test_what_the_search_asks_for_is_launched_and_its_result_told(loops: Loops) -> None:
+def test_what_the_search_asks_for_runs_and_it_gets_the_result(loops: Loops) -> None:
     search = Script(proposal(0))
     loop = loops(search)
 
@@ -187,7 +187,7 @@ def test_of_a_trial_that_reports_all_the_time_one_report_each_half_second_is_kep
     assert blocks == 1201, "times of steps are all kept"
 
 
-def test_a_trial_asked_for_twice_runs_once_and_is_told_twice(loops: Loops) -> None:
+def test_a_trial_asked_for_twice_runs_once_and_reports_twice(loops: Loops) -> None:
     search = Script(proposal(0), proposal(0), WAIT, proposal(0))
     loop = loops(search)
 
@@ -213,7 +213,7 @@ def test_interleaved_proposals_are_one_launch(loops: Loops) -> None:
     assert launched(loop).trials[0].config["workers"] == 6
 
 
-def test_after_the_time_budget_trials_have_a_row_and_the_search_is_not_told(loops: Loops) -> None:
+def test_after_the_time_budget_trials_have_rows_and_the_search_no_results(loops: Loops) -> None:
     search = Script(proposal(0))
     loop = loops(search, time_budget_s=0.0)
 

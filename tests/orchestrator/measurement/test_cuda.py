@@ -72,7 +72,7 @@ def trained(train: Train) -> tuple[Report, dict[str, str]]:
     return channel.report_, dict(found.tags)
 
 
-def test_phases_partition_the_step_and_the_host_stands_beside_it() -> None:
+def test_phases_partition_the_step_and_the_host_is_separate() -> None:
     report, _ = trained(train_of(width=4096))
     figures = report.metrics
     names = ("wait", "transfer", "forward", "backward", "optimizer")
@@ -126,7 +126,7 @@ def test_copies_that_overlap_steps_are_named_where_they_bind(waits: bool) -> Non
     assert tags["bound"] == "transfer"
 
 
-def test_copies_on_a_stream_of_their_own_are_told_beside_the_steps() -> None:
+def test_copies_on_a_separate_stream_are_reported_with_the_steps() -> None:
     channel = Last()
     run = Run(Context(seed=0, budget=Budget(epochs=2), device="cuda:0"), channel)
     stream = torch.cuda.Stream(run.device)

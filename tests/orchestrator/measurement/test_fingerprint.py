@@ -68,7 +68,7 @@ def test_what_is_not_known_has_no_hash() -> None:
     assert hash_of(Unknown(), None) == ""
 
 
-def test_a_batch_may_say_what_identifies_it() -> None:
+def test_a_batch_may_declare_what_identifies_it() -> None:
     class Looked(NamedTuple):
         ids: torch.Tensor
         rows: torch.Tensor

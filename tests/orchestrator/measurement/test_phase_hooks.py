@@ -117,7 +117,7 @@ def named(run: Run, clock: FakeClock) -> Step:
 
 
 @pytest.mark.parametrize("step_of", [named, hooked(), hooked(Nested)])
-def test_names_and_hooks_tell_the_same(step_of: StepOf) -> None:
+def test_names_and_hooks_report_the_same(step_of: StepOf) -> None:
     figures = trained(step_of)
     assert [figures[name] for name in NAMES] == pytest.approx([3, 5, 2])
     assert figures["step_ms"] == pytest.approx(3 + 5 + 2 + 1)

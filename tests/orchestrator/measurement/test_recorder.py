@@ -121,7 +121,7 @@ def stepped(timer: StepTimer, clock: FakeClock, num_steps: int) -> None:
         timer.end_step(5)
 
 
-def test_steps_become_blocks_while_the_epoch_goes_on() -> None:
+def test_steps_become_blocks_during_the_epoch() -> None:
     clock = FakeClock()
     timer = StepTimer(HostClock(clock))
     timer.begin_epoch(2)

@@ -16,7 +16,7 @@ from orchestrator.trial import Budget, Report
 from tests.orchestrator.measurement.fakes import FakeClock, Listener, context
 
 
-def test_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
+def test_resumes_from_a_checkpoint(tmp_path: Path) -> None:
     clock = FakeClock()
     first = Run(context(budget=Budget(epochs=5), checkpoint_dir=tmp_path), Listener(), clock=clock)
     assert first.restore() is None
@@ -35,7 +35,7 @@ def test_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     assert (listener.reports[-1].step, second.restored_epochs) == (12, 3)
 
 
-def test_training_that_goes_on_has_the_times_and_random_numbers_of_one_go(tmp_path: Path) -> None:
+def test_resumed_training_has_the_times_and_random_numbers_of_one_run(tmp_path: Path) -> None:
     def drawn(run: Run, clock: FakeClock) -> list[float]:
         clock.sleep(5.0)  # set-up
         run.restore()

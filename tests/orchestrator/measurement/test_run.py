@@ -82,7 +82,7 @@ def test_phases_add_up_to_the_step() -> None:
 @pytest.mark.parametrize(
     ("num_batches", "rate"), [(10, 10 / 0.14), pytest.param(100, 1000.0, id="steady")]
 )
-def test_only_a_rate_of_whole_epochs_holds_the_start_and_the_end_of_a_loader(
+def test_only_a_rate_of_whole_epochs_includes_a_loader_s_start_and_end(
     num_batches: int, rate: float
 ) -> None:
     clock = FakeClock()
@@ -124,7 +124,7 @@ def test_a_loader_s_workers_set_the_ends_that_are_no_steady_state_and_are_proces
 # -- budgets
 
 
-def test_the_first_epoch_of_a_process_that_goes_on_is_not_the_first() -> None:
+def test_the_first_epoch_of_a_process_that_continues_is_not_the_first() -> None:
     clock, listener = FakeClock(), Listener()
     run = Run(context(budget=Budget(epochs=5)), listener, clock=clock)
     run.go_on_from(3)
@@ -186,7 +186,7 @@ def test_an_epoch_that_a_loop_breaks_out_of_is_measured_as_far_as_it_got(named: 
 
 
 @pytest.mark.parametrize("inner", ["batches", "rest_of_epoch"])
-def test_a_loop_within_a_loop_is_refused_and_the_next_epoch_goes_on(inner: str) -> None:
+def test_a_loop_within_a_loop_is_refused_and_the_next_epoch_continues(inner: str) -> None:
     clock, listener = FakeClock(), Listener()
     run = Run(context(budget=Budget(epochs=2)), listener, clock=clock)
     loader = [0] * 30
@@ -253,7 +253,7 @@ def test_a_report_has_the_blocks_since_the_one_before_it() -> None:
     assert run.take_rows() == []
 
 
-def test_a_run_without_data_says_so() -> None:
+def test_a_run_without_data_raises() -> None:
     with pytest.raises(LookupError, match="declares no data sets"):
         _ = Run(context(), Listener()).data
 

@@ -126,7 +126,7 @@ MAX_STEPS = {"independent": 4000, "correlated, 0.5": 6000, "in bursts": 9000}
         pytest.param("between two speeds", marks=pytest.mark.slow),
     ],
 )
-def test_the_interval_of_a_run_that_stopped_holds_the_rate(law: str) -> None:
+def test_the_interval_of_a_run_that_stopped_covers_the_rate(law: str) -> None:
     coverage = coverage_of(
         LAWS[law], traces=TRACES.get(law, 40), seed=6, max_steps=MAX_STEPS.get(law, 20_000)
     )
@@ -134,7 +134,7 @@ def test_the_interval_of_a_run_that_stopped_holds_the_rate(law: str) -> None:
     assert coverage.steps >= MIN_STEPS
 
 
-def test_a_steady_run_stops_early_and_a_restless_one_goes_on() -> None:
+def test_a_steady_run_stops_early_and_a_restless_one_continues() -> None:
     steady = coverage_of(LAWS["independent"], traces=8)
     restless = coverage_of(LAWS["correlated, 0.9"], traces=4)
     assert steady.stopped == 1

@@ -166,7 +166,7 @@ def test_the_largest_phase_of_a_step_is_its_bound(
 # -- figures of the training function
 
 
-def test_whatever_holds_a_single_number_is_one() -> None:
+def test_whatever_contains_a_single_number_is_one() -> None:
     figures = {
         "val_acc": torch.tensor(0.5), "own": np.float32(2.0), "steps": 3, "done": True,
         "one": torch.tensor([1.0]), "matrix": np.array([[0.5]]),

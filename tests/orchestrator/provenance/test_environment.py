@@ -61,7 +61,7 @@ def test_the_commit_and_a_dirty_tree(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert (git_state(inner) or {})["dirty"] is True
 
 
-def test_a_row_says_what_it_was_measured_on() -> None:
+def test_a_row_names_what_it_was_measured_on() -> None:
     tags = node_tags()
     assert tags["cpu_model"]
     assert f"python {platform.python_version()}" in tags["versions"]
@@ -80,7 +80,7 @@ def test_a_row_says_what_it_was_measured_on() -> None:
         ({"cpufreq/boost": "1"}, "turbo on"),
     ],
 )
-def test_the_clock_policy_is_what_the_kernel_says(
+def test_the_clock_policy_is_what_the_kernel_reports(
     tmp_path: Path, files: dict[str, str], policy: str
 ) -> None:
     for name, text in files.items():

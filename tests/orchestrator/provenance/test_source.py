@@ -119,7 +119,7 @@ def test_what_is_installed_is_not_followed(package: Path) -> None:
     assert source_hash(trainable) == before
 
 
-def test_what_lies_in_src_and_beside_a_sweep_file_further_down_is_followed(tmp_path: Path) -> None:
+def test_modules_in_src_and_in_a_sweep_s_folder_further_down_are_followed(tmp_path: Path) -> None:
     for name in ("pyproject.toml", "src/in_src.py", "questions/beside_it.py", "at_root.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("")
@@ -148,7 +148,7 @@ def test_wrapped_functions_are_looked_through(package: Path, hashed: Hash) -> No
     assert same == {hashed()}
 
 
-def test_a_function_that_was_typed_in_is_told_by_its_code() -> None:
+def test_a_function_that_was_typed_in_is_identified_by_its_code() -> None:
 
     def made(text: str) -> Trainable[object]:
         names: dict[str, object] = {"__name__": "typed_in"}

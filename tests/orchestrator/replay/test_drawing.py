@@ -34,7 +34,7 @@ def test_the_very_run_comes_first() -> None:
     assert drawn(Drawing(recorded(), seed=5), 2, 0, 1) == ["train 2", "train 0", "train 1"]
 
 
-def test_other_seeds_draw_each_run_once_in_an_order_of_their_own() -> None:
+def test_other_seeds_draw_each_run_once_in_another_order() -> None:
     def order(seed: int) -> list[str]:
         drawing = Drawing(recorded(6), seed=seed)
         trials = [made_trial(seed=100 + seed, repeat=repeat) for repeat in range(6)]

@@ -100,7 +100,7 @@ def test_reports_and_end_come_at_their_recorded_seconds() -> None:
     assert (result.node, result.cores, result.isolation) == ("n0", 2, "leased")
 
 
-def test_an_isolated_trial_waits_and_holds_up_those_behind_it() -> None:
+def test_an_isolated_trial_waits_and_delays_those_after_it() -> None:
     alone = made_launch(made_trial("b"), isolation=Isolation.EXCLUSIVE)
     queue = [*launches("a"), alone, *launches("c")]
     told = played(Told(queue), ("a", seconds(10)), ("b", seconds(4)), ("c", seconds(1)), cpus=4)
@@ -125,7 +125,7 @@ def test_a_stopped_trial_ends_at_that_report_and_frees_its_cores() -> None:
     assert told.executor.core_s == 2 * 9
 
 
-def test_a_paused_curve_goes_on_with_the_same_run() -> None:
+def test_a_paused_curve_continues_with_the_same_run() -> None:
     paused = made_trial("a", budget=Budget(epochs=3, pause_after=1))
     rest = made_trial("a", id="a-1")
     told = played(Told([made_launch(paused), made_launch(rest)]), ("a", made_run()))
@@ -135,7 +135,7 @@ def test_a_paused_curve_goes_on_with_the_same_run() -> None:
     assert told.results["a-0"].reason == "paused after 1 of 3 epochs"
 
 
-def test_a_trial_that_goes_on_behind_where_its_run_was_stopped_is_an_error() -> None:
+def test_a_trial_that_continues_past_its_stopped_run_is_an_error() -> None:
     stopped = made_run(1, state=TrialState.STOPPED, budget=Budget(epochs=3))
     paused = made_trial("a", budget=Budget(epochs=3, pause_after=1))
     rest = made_trial("a", id="a-1", budget=Budget(epochs=3, pause_after=2))

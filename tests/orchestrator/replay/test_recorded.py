@@ -132,7 +132,7 @@ def test_a_trial_that_stopped_itself_ended_by_itself(
     assert recording.run.ended_by_itself is gave_up
 
 
-def test_a_retry_goes_on_behind_the_attempt_before(recorder: Recorder) -> None:
+def test_a_retry_continues_after_the_earlier_attempt(recorder: Recorder) -> None:
     trial = made_trial(budget=Budget(epochs=2))
     recorder.asks(trial)
     recorder.starts(trial)

@@ -70,7 +70,7 @@ def test_the_same_command_writes_the_same_journal(finished_run: FinishedRun) -> 
     assert journals[0] == journals[1]
 
 
-def test_summary_report_and_record_say_that_it_is_a_replay(finished_run: FinishedRun) -> None:
+def test_summary_report_and_record_name_the_replay(finished_run: FinishedRun) -> None:
     done = replayed(finished_run, page=True)
     assert f"recorded runs of {finished_run.out} on a simulated clock" in done.stdout
     assert "simulated:   0:" in done.stdout

@@ -30,7 +30,7 @@ def test_every_combination_is_tried_once() -> None:
     )  # fmt: skip
 
 
-def test_rounds_have_orders_of_their_own() -> None:
+def test_each_round_has_another_order() -> None:
     configs = [key(config) for config in play(Grid().start(problem(repeats=3))).configs]
     size = len(configs) // 3
     rounds = [configs[start : start + size] for start in (0, size, 2 * size)]
@@ -60,14 +60,14 @@ def test_a_grid_that_is_too_large_is_refused_before_it_is_made() -> None:
     ],
 )
 @pytest.mark.parametrize("spec", [Grid(), Factored()])
-def test_values_between_the_points_of_an_interval_are_said(
+def test_values_between_the_points_of_an_interval_are_noted(
     spec: SearchSpec, domain: float, said: list[str]
 ) -> None:
     notes = spec.start(problem(space=Config(lr=domain))).notes()
     assert [note[: len(text)] for note, text in zip(notes, said, strict=True)] == said
 
 
-def test_configs_that_a_limited_grid_leaves_out_are_said_once() -> None:
+def test_configs_that_a_limited_grid_leaves_out_are_noted_once() -> None:
     search = Grid(trials=2).start(six_configs())
     assert search.notes() == ["4 of 6 configs of the grid are not looked at"]
     assert search.notes() == []
@@ -107,7 +107,7 @@ def test_values_are_drawn_on_the_domains_own_scale() -> None:
     assert abs(Counter(config["batch"] for config in configs)[100] - 500) < 60
 
 
-def test_what_ten_thousand_draws_miss_is_gone_through() -> None:
+def test_what_ten_thousand_draws_miss_is_enumerated() -> None:
     """The last few of 5,000 configs are drawn so rarely that drawing alone gives up before."""
     space = Config(batch=integers(1, 5000))
     found = Random(6000).candidates(problem(space=space))

@@ -51,7 +51,7 @@ def started(at: SearchProblem, trials: int = 20, sampler: Sampler = Sampler.TPE)
     return OptunaSearch(at, trials=trials, sampler=sampler.made(trials=trials, seed=at.seed))
 
 
-def test_the_study_is_told_the_mean_over_repeats() -> None:
+def test_the_study_receives_the_mean_over_repeats() -> None:
     def answer(trial: Trial) -> TrialResult:
         return completed(samples_per_s=100.0 + trial.repeat, train_loss=float(trial.repeat))
 
@@ -83,7 +83,7 @@ def test_repeats_of_a_config_lie_among_the_runs_of_others() -> None:
     assert orders[0] != orders[1]
 
 
-def test_the_baseline_is_enqueued_where_the_space_holds_it() -> None:
+def test_the_baseline_is_enqueued_if_the_space_contains_it() -> None:
     inside = started(problem())
     play(inside)
     first = inside.study.trials[0]
@@ -166,7 +166,7 @@ LEARNERS = pytest.mark.parametrize(
 
 
 @LEARNERS
-def test_earlier_results_are_told_first_and_their_best_asked_for_after_the_baseline(
+def test_earlier_results_come_first_and_their_best_follows_the_baseline(
     sampler: Sampler,
 ) -> None:
     at = problem()
@@ -322,7 +322,7 @@ def test_bounds_are_constraints_and_the_others_directions() -> None:
     )
 
 
-def test_what_cannot_run_waits_for_a_figure_and_is_told_as_the_worst() -> None:
+def test_what_cannot_run_waits_for_a_figure_and_counts_as_the_worst() -> None:
     """A loss of 0, made up before there is any, would be the best of all."""
     told = told_study(minimize("loss"), at_most("gib", 2.0))
     told.conclude(asked_of(told), [CANNOT_RUN])

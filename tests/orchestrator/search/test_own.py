@@ -115,7 +115,7 @@ def test_an_answer_that_is_none_is_refused(answer: object) -> None:
     assert refused.hint == "allowed: a Proposal, WAIT or None"
 
 
-def test_a_config_that_is_proposed_twice_is_said_once() -> None:
+def test_a_config_that_is_proposed_twice_is_noted_once() -> None:
     search = own(ask=proposing({}))
     for number in range(3):
         assert isinstance(search.ask(), Proposal)
@@ -229,7 +229,7 @@ def test_the_example_of_the_page_runs_and_resumes(tmp_path: Path, run_cli: RunCl
     assert configs_asked(out) == [baseline, *others], "replayed to the same answers"
 
 
-def test_an_error_in_the_search_ends_the_run_with_its_place_and_mended_it_goes_on(
+def test_an_error_in_the_search_ends_the_run_and_once_mended_it_resumes(
     tmp_path: Path, run_cli: RunCli
 ) -> None:
     file, out = write_example(tmp_path), tmp_path / "run"

@@ -65,7 +65,7 @@ def test_an_interrupt_leaves_nothing_of_a_folder(tmp_path: Path) -> None:
 LINE = '{"at":1,"event":"note","text":"a line"}\n'
 
 
-def test_a_second_driver_is_refused_until_the_first_has_gone(tmp_path: Path) -> None:
+def test_a_second_driver_is_refused_until_the_first_has_ended(tmp_path: Path) -> None:
     first = RunDirectory(tmp_path / "run")
     with pytest.raises(RunDirectoryError, match=f"another driver .process {os.getpid()}"):
         RunDirectory(tmp_path / "run")
@@ -108,7 +108,7 @@ def test_each_driver_of_one_second_has_its_own_folder(
     first.release()
 
 
-def test_a_folder_whose_run_never_began_takes_a_new_one(tmp_path: Path) -> None:
+def test_a_folder_of_a_run_that_never_began_takes_a_new_one(tmp_path: Path) -> None:
     RunDirectory.new(tmp_path, tmp_path).release()
     for content in ("", '{"at":1,"ev'):
         (tmp_path / "journal.jsonl").write_text(content)

@@ -66,7 +66,7 @@ def test_columns_are_the_documented_ones_in_order(scribe: Scribe) -> None:
     assert list(curves.columns) == [*head, *(f"metrics.{name}" for name in METRICS.split())]
 
 
-def test_cells_hold_what_the_journal_says(scribe: Scribe) -> None:
+def test_cells_contain_the_journal_s_values(scribe: Scribe) -> None:
     trial = scribe.whole(make_trial(1))
     trials, curves = tables(scribe)
     row = trials.iloc[0]

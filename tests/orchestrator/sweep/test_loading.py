@@ -23,7 +23,7 @@ def test_a_good_file_gives_its_sweep(tmp_path: Path) -> None:
     assert values_of(sweep.baseline) == {"lr": 0.1, "workers": 0, "prefetch": 2, "amp": "off"}
 
 
-def test_a_space_may_be_a_mapping_and_hold_ray_tunes_domains(tmp_path: Path) -> None:
+def test_a_space_may_be_a_mapping_with_ray_tunes_domains(tmp_path: Path) -> None:
     tail = (
         "from ray import tune\n"
         'SWEEP = Sweep(TRAINABLE, question="?", baseline={"workers": 1},\n'
@@ -97,7 +97,7 @@ def changed(path: Path, old: str, new: str) -> Path:
     return path
 
 
-def test_a_file_may_use_what_lies_beside_it(tmp_path: Path) -> None:
+def test_a_file_may_use_its_folder(tmp_path: Path) -> None:
     (tmp_path / "beside_it.py").write_text("LEAST = 0.01\n")
     path = written(tmp_path, "from beside_it import LEAST\n" + GOOD.replace("0.01", "LEAST"))
 
@@ -247,7 +247,7 @@ def test_an_error_in_the_file_is_shown_with_its_own_line(tmp_path: Path, tail: s
     assert "Traceback" not in str(error)
 
 
-def test_an_error_below_the_file_says_where_it_came_from(tmp_path: Path) -> None:
+def test_an_error_below_the_file_names_its_place(tmp_path: Path) -> None:
     (tmp_path / "broken_helper.py").write_text("def half(x):\n    return x / 0\n")
     path = written(tmp_path, "from broken_helper import half\nLR = half(3)\n" + GOOD)
     error = refusal(path)

@@ -24,7 +24,7 @@ from tests.orchestrator.helpers.sweep_files import GOOD, line_of, refusal, writt
 MACHINE = Machine(nodes=(Node(name="here", cpus=2),))
 
 
-def test_a_problem_holds_canonical_values_in_order_of_declaration(tmp_path: Path) -> None:
+def test_a_problem_has_canonical_values_in_order_of_declaration(tmp_path: Path) -> None:
     tail = GOOD.replace(
         "epochs=2", "baseline=Config(prefetch=7, lr=0.3), rigor=Rigor(repeats=4), seed=5"
     )

@@ -269,7 +269,7 @@ SWEEP = Sweep(
 """
 
 
-def test_a_sweep_goes_on_without_a_tracker_that_raises(tmp_path: Path, run_cli: RunCli) -> None:
+def test_a_sweep_continues_without_a_tracker_that_raises(tmp_path: Path, run_cli: RunCli) -> None:
     (tmp_path / "own.py").write_text(SWEEP)
     inline = ["--executor", "inline", "--isolation", "shared", "--no-mlflow"]
     done = run_cli("own.py", *inline, "--out", "run")

@@ -45,7 +45,7 @@ def test_without_holding_out_validation_edges_stay_in_the_graph(tmp_path: Path) 
     assert np.array_equal(together.test.edges, apart.test.edges)
 
 
-def test_the_largest_component_has_positions_of_its_own(tmp_path: Path) -> None:
+def test_the_largest_component_has_its_own_positions(tmp_path: Path) -> None:
     edges = np.concatenate([random_edges(20, 60), 30 + random_edges(50, 400)])
     folder = store_folder(tmp_path, edges, 90)
     split = LinkSplit.of(folder, "largest_component")

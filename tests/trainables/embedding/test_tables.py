@@ -42,7 +42,7 @@ class Trained:
         return [p.detach().clone() for p in (*self.tables.parameters(), *self.rest.parameters())]
 
 
-def test_a_sparse_gradient_holds_the_rows_of_the_batch_and_a_dense_one_all() -> None:
+def test_a_sparse_gradient_has_the_rows_of_the_batch_and_a_dense_one_all() -> None:
     sparse, dense = Trained("sparse"), Trained("dense")
     for trained in (sparse, dense):
         trained.step(a_batch(0, nodes=10))

@@ -90,7 +90,7 @@ def note(folder: Path, task: int) -> None:
     (folder / f"{task}").write_text(str(os.getpid()))
 
 
-def test_every_task_is_done_once_in_processes_of_their_own(
+def test_every_task_is_done_once_in_separate_processes(
     tmp_path: Path, before: set[psutil.Process]
 ) -> None:
     def work(task: int) -> None:
@@ -105,7 +105,7 @@ def test_every_task_is_done_once_in_processes_of_their_own(
     assert set(all_children()) <= before
 
 
-def test_a_failure_ends_the_others_and_is_said(
+def test_a_failure_ends_the_others_and_is_reported(
     capfd: pytest.CaptureFixture[str], before: set[psutil.Process]
 ) -> None:
     def work(task: int) -> None:

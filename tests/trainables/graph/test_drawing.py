@@ -64,7 +64,7 @@ def test_a_key_decides_the_draw(draw: Draw) -> None:
 
 
 @draws
-def test_a_node_s_draw_does_not_depend_on_the_nodes_beside_it(draw: Draw) -> None:
+def test_a_node_s_draw_does_not_depend_on_the_other_nodes(draw: Draw) -> None:
     together, apart = draw(NODES, 5, key=1), draw(NODES[100:], 5, key=1)
     for target in range(100):
         assert heard(together, 100 + target) == heard(apart, target)

@@ -28,7 +28,7 @@ def test_positions_name_the_nodes_heard_from_targets_first(relabel: Relabelling)
 
 
 @ways
-def test_nobody_and_nobody_new_are_relabelled_too(relabel: Relabelling) -> None:
+def test_no_neighbours_and_no_new_ones_are_relabelled_too(relabel: Relabelling) -> None:
     for targets, heard in (([5, 2], []), ([5, 2], [2, 5, 5]), ([5, 2], [2])):
         nodes, positions = relabel(np.array(targets), np.array(heard, dtype=np.int64))
         assert nodes.tolist() == targets

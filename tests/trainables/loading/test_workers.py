@@ -16,7 +16,7 @@ from trainables.settings import LoaderKnobs
 ORDER = BatchOrder(num_samples=40, batch_size=4, seed=0)
 
 
-def test_every_draw_arrives_in_order_whoever_fetches_it() -> None:
+def test_every_draw_arrives_in_order_with_any_workers() -> None:
     def fetched(knobs: LoaderKnobs) -> list[tuple[int, int, list[int]]]:
         loaded = LoadedBatches(lambda draw: draw, ORDER, knobs)
         return [

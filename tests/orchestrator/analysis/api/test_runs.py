@@ -147,7 +147,7 @@ def test_directions_of_names_are_those_of_the_figures() -> None:
 OWN = pd.DataFrame({"metrics.own_s": [1.0], "euros": [2.0]})
 
 
-def test_a_name_stands_for_a_figure_or_for_a_column_and_has_a_direction() -> None:
+def test_a_name_means_a_figure_or_a_column_and_has_a_direction() -> None:
     assert column_named(OWN, "own_s", "f") == "metrics.own_s"
     assert column_named(OWN, "euros", "f") == "euros"
     with pytest.raises(an.TableError, match=r"f: .*'own'.*\n  columns: "):

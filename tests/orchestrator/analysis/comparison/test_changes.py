@@ -35,7 +35,7 @@ def test_the_spread_is_pooled_over_the_configs_of_a_stage() -> None:
     assert rows["df"].tolist() == [16.0] * 4
 
 
-def test_a_config_whose_runs_differ_far_more_keeps_its_own_spread() -> None:
+def test_a_config_with_far_more_spread_keeps_its_own() -> None:
     rng = np.random.default_rng(0)
     noise = np.array([[0.01], [0.01], [0.01], [0.3]])
     logs = [noise * rng.standard_normal((4, 3)) for _ in range(2)]
@@ -45,7 +45,7 @@ def test_a_config_whose_runs_differ_far_more_keeps_its_own_spread() -> None:
     assert tested["high"][0] - tested["low"][0] < 0.1
 
 
-def test_an_own_change_is_over_the_others_of_the_stage_whose_error_is_known() -> None:
+def test_an_own_change_is_over_the_others_of_the_stage_with_known_errors() -> None:
     rows = estimates(0.1, 0.3, 1.1, 1.0, 0.2)
     staged = rows.assign(stage=["train", "train", "confirm", "confirm", "probe"])
     own = own_changes(staged)["log"].tolist()

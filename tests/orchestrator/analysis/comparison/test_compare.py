@@ -30,7 +30,7 @@ def test_a_planted_difference_is_found_and_only_there(day: float) -> None:
     assert ("the host on the day" in comparison.common_texts[0]) == (day != 1.0)
 
 
-def test_a_single_config_has_no_change_of_its_own() -> None:
+def test_a_single_config_has_no_own_change() -> None:
     first, second = (
         replace(run, trials=run.trials[run.trials["params.num_workers"] == 6])
         for run in (run_of(1), run_of(2, factor=1.5))
@@ -51,7 +51,7 @@ def test_without_any_repeats_there_is_no_verdict() -> None:
     assert (comparison.common["num_configs"].item(), comparison.common_texts) == (4, [])
 
 
-def test_stages_are_compared_apart(made: MadeRun) -> None:
+def test_stages_are_compared_separately(made: MadeRun) -> None:
     table = compare(made.tables, made.tables).table
     assert table["stage"].value_counts().to_dict() == {"train": 24, "confirm": 2}
 
@@ -105,7 +105,7 @@ def compared(**second: float) -> Comparison:
         ({}, r"not decided: no regression beyond 3 % shown; all 4 .*; open: \d of 10 changes$"),
     ],
 )
-def test_the_verdict_is_said_with_its_figure(second: dict[str, float], sentence: str) -> None:
+def test_the_verdict_is_reported_with_its_figure(second: dict[str, float], sentence: str) -> None:
     assert re.match(sentence, compared(**second).sentence)
 
 
@@ -118,7 +118,7 @@ def test_an_accuracy_that_falls_beyond_its_tolerance_is_a_regression_in_points()
     )
 
 
-def test_an_interval_wider_than_a_factor_of_one_and_a_half_tells_no_ratio() -> None:
+def test_an_interval_wider_than_a_factor_of_one_and_a_half_gives_no_ratio() -> None:
     wild = compare(run_of(1, noise=0.6), run_of(2, noise=0.6))
     assert "is not known: its runs differ too much" in wild.sentence
     assert not re.search(r"\dx", wild.sentence)

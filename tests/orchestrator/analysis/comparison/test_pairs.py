@@ -58,7 +58,7 @@ def test_conditions_that_rows_record_are_named_with_both_values(
     assert len(compare(first, with_cells(run_of(2), **{column: values[0]})).table) == 4
 
 
-def test_rows_of_differing_nodes_are_told_apart_by_their_processors() -> None:
+def test_rows_of_differing_nodes_are_distinguished_by_their_processors() -> None:
     is_other = run_of(1).trials["params.num_workers"] == 3
     ours, theirs = (
         with_cells(run_of(1), **{"tags.cpu_model": is_other.map({True: model, False: "Xeon"})})

@@ -92,7 +92,7 @@ def test_a_composed_table_equals_that_of_the_whole_grid(
         )
 
 
-def test_a_knob_that_proved_to_be_both_has_curves_of_its_own() -> None:
+def test_a_knob_that_proved_to_be_both_has_separate_curves() -> None:
     configs = grid()
     factory = Factory().factored(configs)
     roles = {**ROLES, "workers": Role.BOTH}
@@ -243,7 +243,7 @@ def test_a_time_to_a_target_scales_with_the_time_of_an_epoch() -> None:
     assert row["metrics.time_to_accuracy_s"] == pytest.approx(4 * row["metrics.epoch_s"])
 
 
-def test_a_start_of_a_setting_is_counted_once_and_of_its_own_probes() -> None:
+def test_a_start_of_a_setting_is_counted_once_and_from_its_probes() -> None:
     configs = grid((0, 2), (1,), (0.1,))
     factory = Factory()
     steps = {"metrics.steps": 50.0, "metrics.step_ms": 10.0, "metrics.epochs": 1.0}

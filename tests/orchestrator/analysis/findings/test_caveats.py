@@ -178,7 +178,7 @@ def test_two_runs_of_one_seed_are_one() -> None:
 
 
 @pytest.mark.parametrize("stage", ["train", "confirm"])
-def test_intervals_over_a_few_hundred_samples_hold_the_difference(stage: str) -> None:
+def test_intervals_over_a_few_hundred_samples_cover_the_difference(stage: str) -> None:
     """Paired seeds of three runs each, accuracies counted on 200 samples, and no difference."""
     rng, held, known = np.random.default_rng(0), 0, 0
     for _ in range(30):
@@ -198,7 +198,7 @@ def test_there_is_no_difference(ours: list[float], theirs: list[float], stage: s
     assert accuracy_difference(run_of(ours, theirs, stage=stage).tables, FAST) is None
 
 
-def test_of_a_factored_search_the_curves_of_other_settings_tell_it() -> None:
+def test_the_curves_of_other_settings_show_it_in_a_factored_search() -> None:
     tables = factored_run(confirmed=False).tables
     changed = config(lr=1e-2, batch_size=4000, num_workers=8)
     difference = accuracy_difference(tables, changed)
@@ -233,7 +233,7 @@ def test_what_a_search_took_is_of_all_trials_those_without_a_result_too() -> Non
     assert {*cost} == {"search_s", "search_core_hours"}
 
 
-def test_an_epoch_is_shorter_by_what_the_speed_up_says() -> None:
+def test_an_epoch_is_shorter_by_the_speed_up() -> None:
     tables = products_run().tables
     speedup = speed_up(tables, LARGE)
     figures = [row_of(tables, c, Stage.CONFIRM, tables.main_group) for c in (LARGE, config())]

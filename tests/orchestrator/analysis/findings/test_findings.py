@@ -141,7 +141,7 @@ def page() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_the_words_on_a_run_stand_on_the_page(name: str, page: dict[str, str]) -> None:
+def test_the_words_on_a_run_are_on_the_page(name: str, page: dict[str, str]) -> None:
     assert answer_to(name) == page[name]
 
 

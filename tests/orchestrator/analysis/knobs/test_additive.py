@@ -23,7 +23,7 @@ def drawn(num_configs: int, seed: int = 0) -> MadeRun:
     return run
 
 
-def test_the_interval_of_a_line_or_a_step_holds_the_truth_in_most_designs() -> None:
+def test_the_interval_of_a_line_or_a_step_covers_the_truth_in_most_designs() -> None:
     held = []
     for seed in range(10):
         found = an.effects(drawn(30, seed).tables, on="samples_per_s").set_index("knob")
@@ -36,7 +36,7 @@ def test_the_interval_of_a_line_or_a_step_holds_the_truth_in_most_designs() -> N
     assert np.mean(held) > 0.85
 
 
-def test_knobs_that_change_together_and_few_configs_tell_nothing() -> None:
+def test_knobs_that_change_together_and_few_configs_show_nothing() -> None:
     found = an.effects(drawn(30).tables, on="samples_per_s").set_index("knob")
     assert set(found.loc[["num_workers", "threads"], "verdict"]) == {"no pair"}
     assert pd.isna(found.at["threads", "effect"])

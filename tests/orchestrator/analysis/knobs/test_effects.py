@@ -34,7 +34,7 @@ def test_two_pairs_by_hand() -> None:
     assert (found["verdict"], found["basis"]) == (Verdict.OPEN, "noise not known")
 
 
-def test_a_knob_that_does_nothing_is_not_confounded_with_those_tried_beside_it() -> None:
+def test_a_knob_that_does_nothing_is_not_confounded_with_those_tried_with_it() -> None:
     #  the faster configs have lr 2 more often: their median is higher, and no pair differs
     rows = [{"lr": 1, "workers": w} for w in (0, 1, 2)] + [
         {"lr": 2, "workers": w} for w in (1, 2, 3)
@@ -46,7 +46,7 @@ def test_a_knob_that_does_nothing_is_not_confounded_with_those_tried_beside_it()
     assert found["verdict"] == Verdict.EQUAL
 
 
-def test_a_knob_that_never_changed_alone_has_a_row_that_says_so() -> None:
+def test_a_knob_that_never_changed_alone_has_a_row_with_a_note() -> None:
     table = frame([{"a": 0, "b": 0}, {"a": 1, "b": 1}], [1, 2])
     found = effects_in(figures(table))
     assert found["verdict"].tolist() == [Verdict.NO_PAIR] * 2
@@ -72,7 +72,7 @@ def test_neither_order_nor_unit_nor_names_change_an_effect(seed: int, factor: fl
             )
 
 
-def test_roles_decide_the_figure_and_one_that_is_asked_for_is_told_of_all_knobs(
+def test_roles_decide_the_figure_and_a_requested_one_is_shown_of_all_knobs(
     run: RunTables,
 ) -> None:
     found = effects_in(asked_figures(run))
@@ -98,7 +98,7 @@ def test_runs_that_composed_figures_share_count_once(factored: RunTables) -> Non
     assert math.isnan(lr["effect"])
 
 
-def test_a_knob_without_effect_does_not_keep_two_configs_apart() -> None:
+def test_a_knob_without_effect_does_not_separate_two_configs() -> None:
     # without workers nothing is prefetched or persists: such a config pairs with all of three
     rows = [
         {"workers": 0, "persist": False, "ahead": 2, "batch": 1},

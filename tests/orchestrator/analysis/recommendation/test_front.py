@@ -18,7 +18,7 @@ def view(made: MadeRun) -> View:
     return View(tables=made.tables)
 
 
-def test_the_table_holds_the_front_with_the_fastest_first(made: MadeRun) -> None:
+def test_the_table_contains_the_front_with_the_fastest_first(made: MadeRun) -> None:
     front = front_table(made.tables)
     assert front["verdict"].tolist() == ["best", "worse", "worse"]
     assert front["ratio_to_best"].tolist()[0] == 1.0
@@ -74,7 +74,7 @@ def test_a_baseline_that_only_confirm_runs_trained_has_a_row(view: View) -> None
 ROW = {"composed": True, "num_runs": 4, "num_all_runs": 1, "curve_ids": ("a",)}
 
 
-def test_a_composed_figure_says_what_it_rests_on() -> None:
+def test_a_composed_figure_names_what_it_rests_on() -> None:
     assert runs_text(ROW, "accuracy") == "4 probes, 1 curve"
     assert sign_of(ROW) == f" {SIGN}"
     assert sign_of({**ROW, "composed": False}) == sign_of({}) == ""

@@ -80,7 +80,7 @@ DRAWN = run_of(*((config(num_workers=n), 1000, 0.9) for n in range(12))).tables
 
 @settings(max_examples=8, deadline=None)
 @given(st.lists(figures, min_size=1, max_size=12))
-def test_the_rule_holds_whatever_the_figures(rows: list[tuple[float, float]]) -> None:
+def test_the_rule_applies_whatever_the_figures(rows: list[tuple[float, float]]) -> None:
     columns = dict(zip((SPEED, ACCURACY), zip(*rows, strict=True), strict=True))
     trials = DRAWN.trials.iloc[: len(rows)].assign(**columns)
     selected = select(replace(DRAWN, trials=trials)).config
@@ -127,7 +127,7 @@ def test_every_objective_counts(objectives: tuple[Objective, ...], workers: int)
 @pytest.mark.parametrize(
     ("rule", "workers"), [(knee(), 2), (weighted(samples_per_s=1, val_acc=1, peak_rss_gib=9), 4)]
 )
-def test_another_rule_takes_another_config_and_knows_no_contenders(
+def test_another_rule_takes_another_config_and_has_no_contenders(
     rule: SelectionRule, workers: int
 ) -> None:
     objectives = (maximize("samples_per_s"), maximize("val_acc"), minimize("peak_rss_gib"))
@@ -193,7 +193,7 @@ def test_where_nothing_was_repeated_the_best_and_its_nearest_contenders_are() ->
     assert named(run) == [3, 2, 5, 1]
 
 
-def test_a_config_that_is_told_from_the_best_is_repeated_no_more() -> None:
+def test_a_config_that_differs_from_the_best_is_repeated_no_more() -> None:
     run = run_by_workers((0, 400.0), (3, 1000.0), (6, 930.0))
     assert named(run) == [3, 6]
     for workers, speed in ((3, 1001.0), (6, 931.0)):

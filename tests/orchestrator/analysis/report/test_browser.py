@@ -167,7 +167,7 @@ def colour_of_recommended(tab: Page) -> str:
     return str(star.evaluate("mark => getComputedStyle(mark).fill"))
 
 
-def test_a_config_that_is_pointed_at_tells_its_settings(page: str, opened: Open) -> None:
+def test_a_config_that_is_pointed_at_shows_its_settings(page: str, opened: Open) -> None:
     tab = opened(page)
     tab.locator("#speed-accuracy .scatterlayer .points path").last.hover(force=True)
     label = tab.locator("#speed-accuracy .hoverlayer .hovertext")

@@ -62,7 +62,7 @@ def test_the_status_has_the_accuracy_whatever_it_is_called(metric: str, figure: 
     assert f"({metric} {figure}" in line
 
 
-def test_a_run_of_which_nothing_completed_says_so_and_why() -> None:
+def test_a_run_without_completed_trials_gives_the_reason() -> None:
     run = MadeRun()
     for ranks in (2, 4):
         run.add(config(ranks=ranks), state="infeasible", reason="needs more GPUs than there are")
@@ -104,7 +104,7 @@ def test_a_front_can_be_read_at_80_columns(
     assert "prefetch_factor" not in text, "all have the same"
 
 
-def test_an_empty_front_says_what_was_not_measured(
+def test_an_empty_front_names_what_was_not_measured(
     tables: RunTables, capsys: pytest.CaptureFixture[str]
 ) -> None:
     show_front(tables.ranked[:0], [maximize("gpu_util")], tables.sweep)
@@ -113,7 +113,7 @@ def test_an_empty_front_says_what_was_not_measured(
     )
 
 
-def test_a_long_front_is_cut_and_says_where_the_rest_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_long_front_is_cut_and_names_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
     run = MadeRun()
     for number in range(MAX_ROWS + 2):
         figures = {"metrics.samples_per_s": 1000.0 + number, "metrics.val_acc": 0.9 - number / 1e4}
@@ -137,7 +137,7 @@ def test_a_comparison_begins_with_its_verdict_and_can_be_read_at_80_columns(
     assert "…" not in table
 
 
-def test_a_ratio_whose_error_is_not_known_is_not_printed(
+def test_a_ratio_without_a_known_error_is_not_printed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     show_comparison(compare(run_of(1, repeats=1), run_of(2, repeats=1)))

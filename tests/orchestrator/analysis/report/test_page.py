@@ -20,7 +20,7 @@ from tests.orchestrator.analysis.made_runs import MadeRun, config
 from tests.orchestrator.analysis.report.pages import page_of, text_of, view_of_run
 
 
-def test_the_page_holds_everything_itself(page: str) -> None:
+def test_the_page_contains_everything_itself(page: str) -> None:
     outside = re.findall(
         r"<(?:script|link|img|iframe)[^>]*(?:src|href)=[\"'](?!data:)[^\"']*", page
     )

@@ -77,14 +77,14 @@ def test_a_config_with_its_own_spread_is_judged_by_its_own_degrees_of_freedom() 
     assert verdicts(configs) == ["best", "unresolved"]
 
 
-def test_without_repeats_nothing_is_told_from_the_best() -> None:
+def test_without_repeats_nothing_is_distinguished_from_the_best() -> None:
     answers = against_best(configs_of([1000, 200], cv=np.nan, df=np.nan), RULE)
     assert answers["verdict"].tolist() == ["best", "unresolved"]
     assert answers["ratio_to_best"].tolist() == [1.0, pytest.approx(0.2)]
     assert answers.loc[1, ["ratio_low", "ratio_high"]].isna().all()
 
 
-def test_groups_have_a_best_of_their_own() -> None:
+def test_each_group_has_its_own_best() -> None:
     configs = configs_of([100, 90, 9000, 8000], **{GROUP: ["cpu", "cpu", "H200", "H200"]})
     assert verdicts(configs) == ["best", "worse", "best", "worse"]
 

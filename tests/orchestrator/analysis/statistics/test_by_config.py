@@ -102,7 +102,7 @@ def test_short_runs_to_confirm_alone_are_no_whole_trainings() -> None:
     assert (row["num_runs"], row["num_all_runs"]) == (1, 0)
 
 
-def test_the_run_beside_no_other_adds_to_no_speed_of_the_rounds() -> None:
+def test_a_run_without_a_partner_adds_to_no_speed_of_the_rounds() -> None:
     run = MadeRun()
     for c, speed in ((config(), 1000.0), (config(num_workers=3), 1300.0)):
         run.add_runs(c, [speed, speed], stage="confirm", **{"metrics.test_acc": np.nan})
@@ -144,7 +144,7 @@ def draws(trials: pd.DataFrame, num_draws: int) -> Iterator[pd.DataFrame]:
         yield trials.assign(**cells)
 
 
-def test_the_interval_is_of_ratios_within_runs_and_holds_the_truth_19_times_of_20() -> None:
+def test_the_interval_is_of_ratios_within_runs_and_covers_the_truth_19_times_of_20() -> None:
     trials = ceilings_of(*[3] * 12)
     configs = by_config(trials)
     gains = [gain for table in draws(trials, num_draws=10) for gain in gains_of(table, configs)]
@@ -224,7 +224,7 @@ def once(*, confirm: bool) -> MadeRun:
     return run
 
 
-def test_confirm_runs_tell_the_spread_of_configs_that_were_run_once_and_this_is_said() -> None:
+def test_confirm_runs_give_the_spread_of_configs_that_were_run_once_with_a_note() -> None:
     run = once(confirm=True)
     rows = by_config(run.trials)
     assert set(rows["df"]) == {4}

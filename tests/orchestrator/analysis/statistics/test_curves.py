@@ -50,7 +50,7 @@ def test_curves_of_one_trial_and_tables_of_earlier_versions_stay_as_they_are() -
     pd.testing.assert_frame_equal(whole_curves(curves, without), curves)
 
 
-def test_a_config_whose_curve_was_paused_twice_has_one_run() -> None:
+def test_a_config_with_a_curve_paused_twice_has_one_run() -> None:
     run = MadeRun()
     for accuracy in (0.7, 0.8):
         run.add(config(), state="stopped", reason="paused", curve="one", **{ACCURACY: accuracy})
@@ -108,7 +108,7 @@ def test_half_of_the_runs_must_be_there() -> None:
     assert told["num_runs"].tolist() == [1, 2, 3, 3]
 
 
-def test_curves_that_never_get_there_tell_nothing() -> None:
+def test_curves_that_never_get_there_give_no_time() -> None:
     """The row's accuracy may be the best model's, which no report of the curve shows."""
     made = MadeRun()
     made.sweep["accuracy_tolerance"] = 0.0

@@ -22,11 +22,11 @@ from orchestrator.analysis.statistics.matched_pairs import (
 
 
 @pytest.mark.parametrize("df", [1.0, 4.0, 50.0])
-def test_one_comparison_is_held_by_students_t(df: float) -> None:
+def test_one_comparison_is_covered_by_students_t(df: float) -> None:
     assert comparison_quantile(1, df) == pytest.approx(stats.t.ppf(0.975, df), rel=1e-4)
 
 
-def test_many_comparisons_are_all_held_at_once() -> None:
+def test_many_comparisons_are_all_covered_at_once() -> None:
     rng = np.random.default_rng(0)
     num, df, draws = 8, 6, 20_000
     means = rng.standard_normal((draws, num + 1))
@@ -53,7 +53,7 @@ def test_one_value_has_no_interval() -> None:
         (float("nan"), float("nan"), False),
     ],
 )
-def test_an_interval_tells_a_figure_where_its_ends_are_less_than_half_as_much_again_apart(
+def test_an_interval_gives_a_figure_if_its_ends_differ_by_less_than_half(
     low: float | None, high: float | None, narrow: bool
 ) -> None:
     assert is_narrow(low, high) is narrow
@@ -107,7 +107,7 @@ def test_where_the_noise_is_not_known_there_is_no_interval(values: list[float]) 
 
 @pytest.mark.parametrize(("spread", "least", "most"), [(0.0, 0.94, 0.96), (0.1, 0.95, 1.0)])
 @pytest.mark.parametrize("df", [0, 4])
-def test_the_interval_holds_the_mean_of_these_pairs(
+def test_the_interval_covers_the_mean_of_these_pairs(
     spread: float, least: float, most: float, df: int
 ) -> None:
     rng = np.random.default_rng(3)
@@ -144,7 +144,7 @@ def test_partners_are_those_that_a_search_by_hand_finds() -> None:
             assert partner == (same[0] if same else -1)
 
 
-def test_variances_of_their_own_add_up_as_welchs() -> None:
+def test_separate_variances_add_up_as_welchs() -> None:
     rng = np.random.default_rng(2)
     first, second = rng.normal(0, 1, 3), rng.normal(0, 4, 6)
     variances = np.array([[first.var(ddof=1) / 3, second.var(ddof=1) / 6]])

@@ -28,7 +28,7 @@ def test_the_floor_is_the_spread_between_fresh_runs_of_one_config() -> None:
     assert findings(run.tables).tables.pool.to_json()["cv"] == pytest.approx(0.0355, rel=0.01)
 
 
-def test_runs_that_differ_by_too_much_tell_no_configs_apart() -> None:
+def test_runs_that_differ_by_too_much_distinguish_no_configs() -> None:
     run = MadeRun()
     run.add_runs(config(), [1000.0, 1500.0, 700.0])
     assert noise_of(run).startswith("warning")
@@ -184,7 +184,7 @@ def test_the_effect_is_not_known_without_two_rounds_of_both_ways() -> None:
     assert interference_effect(run.trials.iloc[:0], run.record) is None
 
 
-def test_co_located_and_isolated_rows_are_ranked_apart_once_the_sweep_acted_on_an_effect() -> None:
+def test_co_located_and_isolated_rows_are_ranked_separately_after_an_effect() -> None:
     run = checked_run(0.85)
     assert run.tables.grouped[GROUP].nunique() == 1
     for workers, speed in ((0, 400.0), (3, 1000.0), (6, 900.0)):

@@ -29,7 +29,7 @@ def with_intervals(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(**run_intervals(rows))
 
 
-def test_a_row_s_interval_holds_what_fresh_runs_differ_by() -> None:
+def test_a_row_s_interval_covers_what_fresh_runs_differ_by() -> None:
     trials = with_intervals(table({"a": [100, 104], "b": [200, 206], "c": [50]}))
     logs = [math.log(104 / 100), math.log(206 / 200)]
     spread = math.sqrt(sum(log**2 / 2 for log in logs) / 2)
@@ -52,7 +52,7 @@ def test_the_speed_of_a_config_lies_in_95_of_100_intervals_of_its_runs() -> None
     assert 0.93 <= held.mean() <= 0.97
 
 
-def test_where_nothing_was_repeated_it_is_the_run_s_own_and_says_so() -> None:
+def test_without_repeats_it_is_the_run_s_own_with_a_note() -> None:
     trials = with_intervals(table({"a": [100], "b": [200]}))
     assert trials[f"{SPEED}_low"].tolist() == trials[f"{SPEED}_within_low"].tolist()
     assert set(trials[OVER]) == {"one run; between-run noise not known"}

@@ -66,7 +66,7 @@ def test_the_help_names_every_search_and_executor() -> None:
     assert all(f"{name}: " in DECLARATIONS["executor"].help for name in EXECUTORS)
 
 
-def test_settings_may_be_repeated_and_the_file_may_stand_behind_them() -> None:
+def test_settings_may_be_repeated_and_the_file_may_come_last() -> None:
     options = parse(["--set", "a=1", "--set", "b=2", "s.py"])
     assert (options.set, options.sweep_file) == (("a=1", "b=2"), Path("s.py"))
 
@@ -92,7 +92,7 @@ def test_a_stored_option_is_restored_with_its_type() -> None:
     assert Options().resuming(options.stored()) == options
 
 
-def test_an_option_that_is_not_stored_holds_for_one_process() -> None:
+def test_an_option_that_is_not_stored_applies_to_one_process() -> None:
     options = parse(["--out", "o", "--download", "--plan", "--on-end", "code"])
     assert Options().resuming(options.stored()) == Options()
 
@@ -173,7 +173,7 @@ def test_options_that_contradict_each_other_are_named(given: list[str], message:
     assert message in problem.message
 
 
-def test_settings_of_a_replay_are_read_apart_from_the_sweep_s() -> None:
+def test_settings_of_a_replay_are_read_separately_from_the_sweep_s() -> None:
     given = ["lr=1", "replay.cores=4", "replay.reuse_repeats=true", "replay.table=a", "rigor=quick"]
     settings = parse(["--set", *given]).set
     assert replay_settings(settings) == {"cores": 4, "reuse_repeats": True, "table": Path("a")}

@@ -188,7 +188,7 @@ def test_a_time_budget_counts_the_processes_and_not_the_nights_between(tmp_path:
     assert counted(first + second) == {Stage.TRAIN: 4, Stage.CONFIRM: 5}
 
 
-def test_with_a_larger_budget_the_search_goes_on_where_it_was_cut(tmp_path: Path) -> None:
+def test_with_a_larger_budget_the_search_resumes_where_it_was_cut(tmp_path: Path) -> None:
     first = Run(tmp_path, hours(9.9)).to_the_end()
     again = Run(tmp_path, hours(9.9))
     assert again.limits.cuts

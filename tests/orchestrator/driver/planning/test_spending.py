@@ -59,7 +59,7 @@ class Clock:
         self.end(one, state)
 
 
-def test_a_trial_counts_its_cores_times_the_time_that_it_holds_them() -> None:
+def test_a_trial_counts_its_cores_times_the_time_that_it_has_them() -> None:
     run = Clock()
     run.ran(trial(1), 10.0)
     run.start(trial(3), cores=4)
@@ -67,7 +67,7 @@ def test_a_trial_counts_its_cores_times_the_time_that_it_holds_them() -> None:
     assert run.spending.spent == Amount(time_s=15.0, core_s=2 * 10 + 4 * 5.0)
 
 
-def test_trials_in_time_slices_hold_their_cores_once() -> None:
+def test_trials_in_time_slices_count_their_cores_once() -> None:
     run = Clock()
     first, second = (trial(a, interleaved=True, stage=Stage.CONFIRM) for a in (0, 1))
     run.start(first)
@@ -80,7 +80,7 @@ def test_trials_in_time_slices_hold_their_cores_once() -> None:
     assert run.spending.spent.core_s == 24.0
 
 
-def test_another_attempt_goes_on_counting() -> None:
+def test_another_attempt_continues_the_count() -> None:
     run = Clock()
     run.start(trial())
     run.at += 3.0
@@ -90,7 +90,7 @@ def test_another_attempt_goes_on_counting() -> None:
     assert run.spending.spent.core_s == 12.0
 
 
-def test_what_an_earlier_process_spent_counts_up_to_the_last_that_was_heard_of_it() -> None:
+def test_what_an_earlier_process_spent_counts_up_to_its_last_event() -> None:
     run = Clock()
     run.ran(trial(0), 10.0)
     run.start(trial(1))
@@ -192,7 +192,7 @@ def test_a_limit_that_is_reached_is_spent_but_not_exceeded() -> None:
     assert budgets.exceeded_by(HOUR) == ""
 
 
-def test_a_run_has_more_where_one_limit_is_larger_or_gone() -> None:
+def test_a_run_has_more_if_one_limit_is_larger_or_absent() -> None:
     before = json.loads(json.dumps(vars(Budgets(time_s=60, core_hours=1))))
     assert not Budgets(time_s=60, core_hours=1).has_more_than(before)
     assert not Budgets(time_s=50, core_hours=1).has_more_than(before)

@@ -105,7 +105,7 @@ def test_what_a_limited_grid_leaves_out_is_in_the_plan() -> None:
     assert " points, " not in "\n".join(plan_lines(plan(space=space, search=Random(4))))
 
 
-def test_a_search_that_knows_its_stages_is_shown_beside_the_grid() -> None:
+def test_a_search_with_known_stages_is_shown_with_the_grid() -> None:
     lines = plan_lines(plan(search=Staged(), space=Config(workers=choice(0, 2, 4))))
     train = next(number for number, line in enumerate(lines) if line.startswith("probe "))
     assert lines[train : train + 4] == [

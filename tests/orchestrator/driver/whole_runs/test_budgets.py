@@ -38,7 +38,7 @@ def begun(folder: Path) -> Path:
     return out
 
 
-def test_a_budget_cuts_the_search_says_so_and_a_larger_one_goes_on(begun: Path) -> None:
+def test_a_budget_cuts_the_search_with_a_note_and_a_larger_one_resumes(begun: Path) -> None:
     cut = states(begun)
     assert cut["not_run"] >= 2
     assert cut.total() == 4

@@ -48,7 +48,7 @@ def wait_for_starts(count: int, run_dir: Path, driver: subprocess.Popen[str]) ->
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_run_whose_ray_dies_ends_and_is_resumed(
+def test_a_run_ends_when_its_ray_dies_and_is_resumed(
     start_cli: StartCli, run_cli: RunCli, tmp_path: Path
 ) -> None:
     """One run: its raylet dies, then the GCS of the resumed one."""
@@ -81,7 +81,7 @@ def test_a_run_whose_ray_dies_ends_and_is_resumed(
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_trial_whose_supervisor_dies_is_tried_again(start_cli: StartCli, tmp_path: Path) -> None:
+def test_a_trial_is_retried_when_its_supervisor_dies(start_cli: StartCli, tmp_path: Path) -> None:
     out = tmp_path / "run"
     file = write_sweep(tmp_path, "step_ms=choice(4.0, 2.0)", epochs=160, shared=True)
     file.write_text(file.read_text().replace("retries=0", "retries=1"))

@@ -87,7 +87,7 @@ def test_weak_curves_are_paused_and_the_best_is_trained_twice(trials: pd.DataFra
     assert set(paused["metrics.epochs"]) == {1.0, 3.0}
 
 
-def test_the_confirm_stage_is_short_with_seeds_of_its_own(trials: pd.DataFrame) -> None:
+def test_the_confirm_stage_is_short_with_new_seeds(trials: pd.DataFrame) -> None:
     confirm = trials[trials["stage"] == "confirm"]
     assert (confirm["seed"] >= 7 + FINAL_SEEDS).all()
     assert (trials.loc[trials["stage"] != "confirm", "seed"] < 7 + FINAL_SEEDS).all()
@@ -103,7 +103,7 @@ def test_the_confirm_stage_is_short_with_seeds_of_its_own(trials: pd.DataFrame) 
 
 
 @pytest.mark.slow
-def test_a_run_that_was_broken_off_goes_on_as_it_would_have(
+def test_an_interrupted_run_resumes_as_it_would_have_continued(
     folder: Path, trials: pd.DataFrame, tmp_path: Path
 ) -> None:
     whole = folder / "run"

@@ -121,7 +121,7 @@ def test_a_bound_is_a_condition(run: Run) -> None:
     )
 
 
-def test_a_bound_that_none_holds_is_said(run: Run) -> None:
+def test_a_bound_that_no_config_meets_is_reported(run: Run) -> None:
     objectives = 'objectives=[maximize("samples_per_s"), at_least("val_acc", 0.95)]'
     recommended = run(objectives, code=EXIT_NO_ANSWER)
     assert recommended["config"] is None

@@ -74,7 +74,7 @@ def seen_once(
     return list(terminal.watched())
 
 
-def test_the_view_stands_below_a_line_for_each_end(watched: Watched) -> None:
+def test_the_view_is_below_a_line_for_each_end(watched: Watched) -> None:
     text = " ".join(" ".join(watched.wide).split())
     assert max(map(len, watched.wide)) <= 80
     assert "speed: workload, 20 trials, 1 core a trial" in watched.wide[0]
@@ -85,7 +85,7 @@ def test_the_view_stands_below_a_line_for_each_end(watched: Watched) -> None:
         assert words in text
 
 
-def test_ctrl_c_says_what_happens_and_how_to_go_on(watched: Watched) -> None:
+def test_ctrl_c_prints_what_happens_and_how_to_resume(watched: Watched) -> None:
     assert watched.code == 130
     text = "".join("".join(watched.at_the_end).split())  # the terminal breaks the last lines
     assert "interrupted:nofurthertrialstarts" in text

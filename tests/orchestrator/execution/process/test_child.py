@@ -29,7 +29,7 @@ def test_a_trial_trains_on_the_drivers_data(servers: ForkServers, tmp_path: Path
     assert ended(same, servers, tmp_path).metrics["num_words"] == 2
 
 
-def test_a_trial_that_stops_itself_says_so(servers: ForkServers, tmp_path: Path) -> None:
+def test_a_trial_that_stops_itself_gives_the_reason(servers: ForkServers, tmp_path: Path) -> None:
     result = ended(launch(tmp_path, "stop", data="words"), servers, tmp_path)
     assert result.state is TrialState.STOPPED
     assert result.reason == "its training function raised TrialStopped"

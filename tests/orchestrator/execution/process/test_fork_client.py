@@ -32,7 +32,7 @@ def pipe() -> Iterator[Pair]:
     theirs.close()
 
 
-def test_what_was_sent_before_the_process_went_is_received(pipe: Pair) -> None:
+def test_what_was_sent_before_the_process_ended_is_received(pipe: Pair) -> None:
     PipeChannel(pipe[1]).report(REPORT)
     pipe[1].close()
     assert pipe[0].receive(0) == {"report": REPORT}

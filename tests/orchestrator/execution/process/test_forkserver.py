@@ -71,7 +71,7 @@ def test_request_may_be_larger_than_buffer_of_kernel(servers: ForkServers, tmp_p
         process.hang_up()
 
 
-def test_a_child_holds_no_connection_of_another(servers: ForkServers, tmp_path: Path) -> None:
+def test_a_child_has_no_connection_of_another(servers: ForkServers, tmp_path: Path) -> None:
     """Else a client would wait in vain for the end of its connection while the other lives."""
     socket = socket_of(servers)
     with forked(socket, tmp_path, "first") as first, forked(socket, tmp_path, "second") as second:

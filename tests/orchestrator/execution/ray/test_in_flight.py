@@ -115,7 +115,7 @@ def test_two_launches_wait_with_no_room_for_them(tune_of: StartTune, launch_of: 
 # -- messages
 
 
-def test_the_control_loop_is_told_in_the_order_of_a_message(
+def test_the_control_loop_receives_updates_in_the_order_of_a_message(
     tune_of: StartTune, launch_of: LaunchOf
 ) -> None:
     tune = tune_of(launch_of("a"))

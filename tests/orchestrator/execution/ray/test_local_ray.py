@@ -21,7 +21,7 @@ from tests.conftest import RunCli
 from tests.orchestrator.helpers.made_nvml import Gpu, MadeNvml
 
 
-def test_nothing_polls_beside_the_trials_for_machines_logs_or_pages(
+def test_nothing_polls_for_machines_logs_or_pages_during_trials(
     ray_executor: RayExecutor,
 ) -> None:
     names = set()

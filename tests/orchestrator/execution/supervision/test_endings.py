@@ -110,7 +110,7 @@ VICTIM = "RuntimeError: Connection closed by peer"
         pytest.param({2: RankEnd(code=7)}, TrialState.FAILED, "rank 2 exited with code 7", id="1"),
     ],
 )  # fmt: skip
-def test_the_rank_that_failed_for_a_cause_of_its_own_comes_first(
+def test_the_rank_that_failed_by_its_own_cause_comes_first(
     ends: dict[int, RankEnd], state: TrialState, reason: str
 ) -> None:
     ending, _ = first_failure(ends, telemetry(killed=False))
@@ -118,7 +118,7 @@ def test_the_rank_that_failed_for_a_cause_of_its_own_comes_first(
 
 
 @pytest.mark.parametrize("again", [True, False])
-def test_the_first_rank_says_whether_another_attempt_may_end_otherwise(again: bool) -> None:
+def test_the_first_rank_decides_whether_another_attempt_may_help(again: bool) -> None:
     victim = end(VICTIM, lost_a_rank=True, again=True)
     assert first_failure({0: victim, 1: end("x", again=again)}, telemetry(killed=False))[1] is again
     assert first_failure({0: victim, 1: RankEnd(code=3)}, telemetry(killed=False))[1]
@@ -143,7 +143,7 @@ FIRST = TrialResult(
 )
 
 
-def test_the_contaminated_run_stands_where_the_second_did_not_complete() -> None:
+def test_the_contaminated_run_counts_if_the_second_did_not_complete() -> None:
     row = merge_rerun(FIRST, FAILED)
     assert row.state is TrialState.COMPLETED
     assert row.tags["rerun"] == (

@@ -24,7 +24,7 @@ def trained(launch: Launch) -> Launch:
     return launch
 
 
-def test_a_trial_goes_on_from_the_last_pause_before_its_own_end(tmp_path: Path) -> None:
+def test_a_trial_resumes_from_the_last_pause_before_its_own_end(tmp_path: Path) -> None:
     for epochs in (1, 3):
         put_by(trained(trial(tmp_path, f"to-{epochs}", pause_after=epochs)))
     whole = trial(tmp_path, "whole", pause_after=None)

@@ -42,7 +42,7 @@ def contaminate(monkeypatch: pytest.MonkeyPatch, num_attempts: int) -> None:
     monkeypatch.setattr(Telemetry, "contamination", contamination)
 
 
-def test_a_trial_has_temporary_files_of_its_own_which_go_with_it(
+def test_a_trial_has_its_own_temporary_files_removed_at_its_end(
     servers: ForkServers, tmp_path: Path
 ) -> None:
     course = course_of(launch_of(tmp_path, act="litter", duration_s=0.01), servers, tmp_path)
@@ -51,7 +51,7 @@ def test_a_trial_has_temporary_files_of_its_own_which_go_with_it(
     assert not (tmp_path / "scratch/tmp/trial").exists()
 
 
-def test_what_a_trial_leaves_is_gone_before_its_row_is_known(
+def test_what_a_trial_leaves_is_removed_before_its_row_is_known(
     servers: ForkServers, tmp_path: Path
 ) -> None:
     launch = launch_of(tmp_path, act="leave")
@@ -72,7 +72,7 @@ def test_what_a_trial_leaves_is_gone_before_its_row_is_known(
 # -- retries
 
 
-def test_a_trial_whose_server_could_not_fork_is_tried_again(
+def test_a_trial_is_tried_again_if_its_server_could_not_fork(
     servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left = ["the fork server ended", "no process could be forked: no memory"]
@@ -96,7 +96,7 @@ def test_a_trial_whose_server_could_not_fork_is_tried_again(
         course_of(replace(launch, retries=0), servers, tmp_path)
 
 
-def test_a_launch_whose_supervisor_died_goes_on_from_the_checkpoint(
+def test_a_launch_resumes_from_its_checkpoint_after_its_supervisor_died(
     servers: ForkServers, tmp_path: Path
 ) -> None:
     launch = launch_of(tmp_path, act="burn", epochs=4, duration_s=0.1)
@@ -151,7 +151,7 @@ def test_a_contaminated_trial_is_run_again_once(
     assert course.notes == [f"trial trial is run again, since other load contaminated it: {LOAD}"]
 
 
-def test_the_first_run_stands_where_the_second_does_not_complete(
+def test_the_first_run_counts_if_the_second_does_not_complete(
     servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     contaminate(monkeypatch, num_attempts=2)
@@ -184,7 +184,7 @@ def paused_launch(folder: Path) -> Launch:
         ("move", "paused without a checkpoint, since it cannot be kept"),
     ],
 )
-def test_a_pause_whose_checkpoint_is_lost_is_said(
+def test_a_pause_without_its_checkpoint_is_reported(
     servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, said: str
 ) -> None:
     def full(_source: Path, _target: Path) -> None:

@@ -54,7 +54,7 @@ def test_a_neighbour_on_one_core_of_many_is_found_where_it_is_no_noise(
     assert (found != []) is is_found
 
 
-def test_nothing_is_known_without_cores_of_its_own() -> None:
+def test_nothing_is_known_without_its_own_cores() -> None:
     nothing = Contamination(0, {"at": 10.0, "own": 5.0})
     assert (nothing.findings(), nothing.figures()) == (None, {})
 

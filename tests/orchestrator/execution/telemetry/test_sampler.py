@@ -244,7 +244,7 @@ def test_a_figure_that_a_device_lacks_is_absent(monkeypatch: pytest.MonkeyPatch)
     assert sampler.findings() is None
 
 
-def test_two_gpus_are_summed_and_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_gpus_are_summed_and_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     gpus = (Gpu(util=[100], power_mw=300_000), Gpu(uuid="GPU-bbbb", util=[50], power_mw=100_000))
     sampler = sampled(monkeypatch, *gpus)
     figures = sampler.figures()

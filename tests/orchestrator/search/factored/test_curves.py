@@ -158,7 +158,7 @@ def test_a_contaminated_run_counts_only_until_there_is_a_clean_one() -> None:
     assert math.exp(speeds.mean(B)) == pytest.approx(990.0)
 
 
-def test_a_setting_that_violates_a_condition_is_out_where_another_one_holds_it() -> None:
+def test_a_setting_that_violates_a_condition_is_out_if_another_one_meets_it() -> None:
     speeds = Speeds(goals(SPEED, at_most("peak_rss_gib", 20)), 4, 0.05)
     speeds.add(A, completed(samples_per_s=1000.0, peak_rss_gib=30.0))
     assert speeds.able([A]) == [A]
@@ -166,7 +166,7 @@ def test_a_setting_that_violates_a_condition_is_out_where_another_one_holds_it()
     assert speeds.able([A, B]) == [B]
 
 
-def test_the_rate_stands_in_where_a_probe_has_no_figure_of_the_objective() -> None:
+def test_the_rate_replaces_a_probe_s_missing_figure_of_the_objective() -> None:
     speeds = Speeds(goals(minimize("epoch_s")), 4, 0.05)
     speeds.add(A, completed(samples_per_s=1000.0, epoch_s=2.0))
     speeds.add(B, completed(samples_per_s=2000.0, epoch_s=1.0))

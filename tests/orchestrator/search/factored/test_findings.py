@@ -125,7 +125,7 @@ def test_objectives_are_split_into_speed_learning_and_conditions() -> None:
 
 
 @pytest.mark.parametrize("metric", ["time_to_accuracy_s", "goodput", "cost", "energy_j"])
-def test_of_a_whole_training_a_probe_knows_the_rate_alone(metric: str) -> None:
+def test_a_probe_has_only_the_rate_of_a_whole_training(metric: str) -> None:
     assert goals_with([minimize(metric), ACCURACY]).speed == SPEED
 
 

@@ -67,7 +67,7 @@ def test_the_winner_is_that_of_all_curves_in_full(
     assert search._racing.best_s == pytest.approx(min(map(reached_s, trained)))
 
 
-def test_a_target_that_nothing_reaches_is_said() -> None:
+def test_a_target_that_nothing_reaches_is_noted() -> None:
     here = to_target(at_least("val_acc", 0.999), epochs=9)
     search = Factored().start(here)
     Machine(TRUTH, here).run(search)

@@ -61,7 +61,7 @@ def test_of_speed_alone_one_curve_of_each_group_that_may_be_the_fastest_is_train
     assert {config["lr"] for config in trained.values()} == {0.03}
 
 
-def test_between_points_of_an_interval_curves_beside_the_best_are_trained() -> None:
+def test_between_points_of_an_interval_curves_near_the_best_are_trained() -> None:
     here, truth = problem(replaced(SMALL, {"lr": loguniform(0.003, 0.3)})), Truth(1)
     search = Factored().start(here)
     machine = Machine(truth, here).run(search)
@@ -87,7 +87,7 @@ def test_roles_that_are_true_raise_no_alarm(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_loader_whose_order_depends_on_its_workers_makes_groups_of_them(seed: int) -> None:
+def test_a_loader_with_an_order_by_workers_makes_groups_of_them(seed: int) -> None:
     notes, search, trials = notes_of(Truth(seed, order_by_workers=True, worker_loss=0.002))
     (note,) = notes
     assert note.startswith("workers is declared systems, and the batches differ")
@@ -108,7 +108,7 @@ def test_a_systems_knob_that_costs_accuracy_late_is_found(seed: int) -> None:
     assert {t.config["workers"] for t in whole} == {0, 1, 2, 4, 8}, "the answer is composed anew"
 
 
-def test_a_search_that_is_cut_or_limited_says_what_it_has_not_looked_at() -> None:
+def test_a_search_that_is_cut_or_limited_notes_what_it_left_out() -> None:
     search = Factored().start(problem())
     for _ in range(5):
         asked = search.ask()

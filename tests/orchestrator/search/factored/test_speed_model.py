@@ -8,7 +8,7 @@ from tests.orchestrator.search.factored.simulated import LARGE, Truth, findings
 from tests.orchestrator.search.playing import completed
 
 
-def test_a_quarter_of_the_settings_tells_the_speeds_of_the_others() -> None:
+def test_a_quarter_of_the_settings_predicts_the_speeds_of_the_others() -> None:
     known, truth, rng = findings(LARGE), Truth(3), random.Random(0)
     true = {
         setting: truth.speed(known.config(group.to_probe(setting)))

@@ -219,7 +219,7 @@ def test_a_config_that_is_infeasible_or_never_completes_is_not_run_again(
 
 
 @pytest.mark.parametrize(("runs", "rounds"), [(0, 3), (7, 5), (10, 5), (11, 9), (99, 12)])
-def test_the_stage_goes_on_until_an_analysis_decides(runs: int, rounds: int) -> None:
+def test_the_stage_continues_until_an_analysis_decides(runs: int, rounds: int) -> None:
     trials = confirm_trials(confirming(BEST, repeats=3, last=12, runs=runs))
 
     assert len(trials) == 2 * rounds
@@ -320,7 +320,7 @@ class Changing(Deciding):
         self._finalists = [config]
 
 
-def test_other_finalists_are_confirmed_in_rounds_of_their_own() -> None:
+def test_other_finalists_are_confirmed_in_separate_rounds() -> None:
     judge = Changing([BEST])
     search = staged(Grid().start(six_configs()), judge, repeats=2)
     assert len(all_confirm_trials(search)) == 5
@@ -337,7 +337,7 @@ def test_other_finalists_are_confirmed_in_rounds_of_their_own() -> None:
     assert (test_run.evaluate_test, test_run.config["workers"]) == (True, 3)
 
 
-def test_the_same_finalists_go_on_where_they_were() -> None:
+def test_the_same_finalists_continue_where_they_were() -> None:
     search = confirming(BEST, repeats=2, last=3, runs=99)
     limited(search, True, False, True)
     assert len(confirm_trials(search)) == 4

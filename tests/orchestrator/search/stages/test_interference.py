@@ -143,7 +143,7 @@ def test_background_trials_are_ordinary_trials_of_the_checked_configs() -> None:
     assert len({trial.id for trial in trials}) == len(trials)
 
 
-def test_the_check_ends_where_a_background_trial_fails_and_says_so() -> None:
+def test_the_check_ends_with_a_note_if_a_background_trial_fails() -> None:
     def answer(trial: Trial) -> TrialResult:
         return FAILED if is_background(trial) else smooth(trial)
 
@@ -155,7 +155,7 @@ def test_the_check_ends_where_a_background_trial_fails_and_says_so() -> None:
     assert search.notes() == [BACKGROUND_FAILED]
 
 
-def test_without_an_effect_the_search_goes_on_as_it_was() -> None:
+def test_without_an_effect_the_search_continues_as_it_was() -> None:
     judge = Seeing()
     trials = play(checked(judge), capacity=2).trials
 
@@ -186,7 +186,7 @@ def test_with_an_effect_all_trials_run_isolated_and_the_first_ones_again() -> No
 
 
 @pytest.mark.parametrize("spec", [Random(5), Optuna(5)], ids=["random", "optuna"])
-def test_the_search_is_told_of_its_own_trials_only(spec: SearchSpec) -> None:
+def test_the_search_receives_only_its_trials(spec: SearchSpec) -> None:
     def search() -> Stages:
         return checked(Seeing(SLOWER), spec=spec)
 

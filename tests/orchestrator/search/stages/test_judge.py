@@ -101,7 +101,7 @@ def test_configs_that_the_judge_names_are_repeated_until_it_names_none(capacity:
     assert len({t.id for t in trials}) == len(trials)
 
 
-def test_repeats_go_on_from_those_of_the_search_and_end_at_the_bound() -> None:
+def test_repeats_continue_those_of_the_search_and_end_at_the_bound() -> None:
     trials = play(repeating(Naming(FAST, enough=99), max_runs=4, repeats=2)).trials
 
     assert [(t.config["workers"], t.repeat) for t in trials[12:]] == [(6, 2), (6, 3)]
@@ -125,7 +125,7 @@ class NamingAnother(Judge):
         return [config for each, config in configs.items() if runs[each] < max_runs][:1]
 
 
-def test_there_are_no_more_repeats_than_the_plan_says() -> None:
+def test_there_are_no_more_repeats_than_in_the_plan() -> None:
     trials = play(repeating(NamingAnother(), max_runs=2)).trials
     assert len(trials) == 6 + 1 + MAX_CONTENDERS
 

@@ -44,7 +44,7 @@ class OneRun(Phase):
         return Proposal(config=problem.baseline, budget=problem.budget, isolated=True)
 
 
-def test_a_phase_hears_of_its_own_trials_only() -> None:
+def test_a_phase_receives_only_its_trials() -> None:
     first, second = Listening(3), Listening(6)
     search = Stages(six_configs(), [Searching(first), OneRun(), Searching(second)])
     trials = play(search).trials
@@ -149,7 +149,7 @@ def test_each_part_of_a_curve_that_was_skipped_is_waited_for() -> None:
     assert search.ask() is None
 
 
-def test_a_search_that_was_cut_goes_on_where_it_was() -> None:
+def test_a_search_that_was_cut_resumes_where_it_was() -> None:
     search = cut_after(4, enumerates=False)
     search.go_on(None)
     assert len(asked_for(search, 2)) == 2

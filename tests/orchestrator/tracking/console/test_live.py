@@ -112,7 +112,7 @@ def test_the_view_is_no_higher_than_the_terminal_and_goes_away(
     assert terminal.has_cursor
 
 
-def test_what_is_written_meanwhile_stands_above_the_view(
+def test_what_is_written_meanwhile_is_above_the_view(
     terminal: Terminal, shown: Shown, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stderr", terminal.stream)
@@ -191,7 +191,7 @@ def test_the_best_is_looked_for_once_a_trial_has_ended_and_not_on_each_tick(
     tracker.close(0)
 
 
-def test_where_the_best_cannot_be_found_the_view_goes_on_and_says_so_once(
+def test_if_the_best_cannot_be_found_the_view_continues_with_one_note(
     terminal: Terminal, tmp_path: Path
 ) -> None:
     def find(_: SweepHistory) -> str:
@@ -319,7 +319,7 @@ def test_trials_of_an_earlier_process_are_counted_and_not_shown_again(
     assert "2/4" in stream.getvalue()
 
 
-def test_after_an_interrupt_and_after_the_last_trial_a_log_says_what_is_done(
+def test_after_an_interrupt_and_after_the_last_trial_a_log_shows_the_work(
     log: tuple[io.StringIO, Lines, Scribe],
 ) -> None:
     stream, tracker, scribe = log

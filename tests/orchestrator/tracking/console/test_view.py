@@ -62,7 +62,7 @@ def test_interleaved_trials_are_named(scribe: Scribe) -> None:
     assert "loading, first epoch, in time slices" in text
 
 
-def test_a_running_trial_says_what_it_does(scribe: Scribe) -> None:
+def test_a_running_trial_shows_what_it_does(scribe: Scribe) -> None:
     scribe.sweep(num_planned=9)
     trial = replace(make_trial(0), budget=Budget(epochs=4, steps=400))
     scribe.started(scribe.asked(trial))

@@ -82,7 +82,7 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     assert "SWEEP_CACHE" in error.value.hint
 
 
-def test_a_signature_tells_size_time_and_absence(tmp_path: Path) -> None:
+def test_a_signature_depends_on_size_time_and_absence(tmp_path: Path) -> None:
     a, b = tmp_path / "a", tmp_path / "b"
     a.write_text("1")
     seen = {signature_of(tmp_path, [a, b], version=1), signature_of(tmp_path, [a, b], version=2)}

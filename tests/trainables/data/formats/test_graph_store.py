@@ -82,7 +82,7 @@ def back(edges: list[Edge]) -> list[Edge]:
 
 
 @given(EDGES)
-def test_columns_hold_the_edges_that_were_given(edges: list[Edge]) -> None:
+def test_columns_contain_the_edges_that_were_given(edges: list[Edge]) -> None:
     sources, targets = np.array(edges).T
     indptr, indices = compressed(sources, targets, NUM_NODES)
     found = zip(indices.tolist(), np.repeat(np.arange(NUM_NODES), np.diff(indptr)), strict=True)

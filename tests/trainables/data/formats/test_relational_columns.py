@@ -20,7 +20,7 @@ def edges_in(columns: Columns) -> list[tuple[int, int, int]]:
 
 @pytest.mark.parametrize("bucket_edges", [10**9, 4000, 100])
 @pytest.mark.parametrize("chunk_edges", [1 << 22, 700])
-def test_equals_a_naive_way_however_little_is_held(
+def test_equals_a_naive_way_however_little_is_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bucket_edges: int, chunk_edges: int
 ) -> None:
     monkeypatch.setattr(relational_columns, "_CHUNK_EDGES", chunk_edges)

@@ -36,7 +36,7 @@ def places(test_data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.what)
 @pytest.mark.parametrize("trainable", TRAINABLES, ids=lambda trainable: trainable.name)
-def test_a_folder_is_taken_or_said_to_be_what_it_is(
+def test_a_folder_is_taken_or_its_layout_named(
     trainable: Trainable[object], layout: Layout, places: dict[str, Path]
 ) -> None:
     """Those that are named as taking it do take it, and the others name them."""

@@ -32,7 +32,7 @@ def test_a_folder_that_is_not_there_is_named_with_the_nearest(root: Path) -> Non
         existing_folder("dato")
 
 
-def test_a_folder_of_something_else_says_what_was_found(root: Path) -> None:
+def test_a_folder_of_something_else_is_refused_with_what_was_found(root: Path) -> None:
     error = something_else(root / "data", ["mnisd"])
     assert "holds none of 'mnisd'" in str(error)
     assert "did you mean 'mnist'" in str(error)

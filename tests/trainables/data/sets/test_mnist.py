@@ -29,7 +29,7 @@ def prepared(test_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Prepa
     return MNIST.prepare(DataFolders(root=test_data, cache=tmp_path_factory.mktemp("cache")))
 
 
-def test_holds_what_torchvision_gives(
+def test_equals_what_torchvision_loads(
     prepared: PreparedData, test_data: Path, tmp_path: Path
 ) -> None:
     from torchvision.datasets import MNIST as Torchvision
@@ -49,7 +49,7 @@ def test_holds_what_torchvision_gives(
     assert torch.equal(images.test_labels, reference[False].targets)
 
 
-def test_writes_nothing_beside_its_input(
+def test_writes_nothing_to_its_input_folder(
     raw: Path, folders: DataFolders, capfd: pytest.CaptureFixture[str], no_network: None
 ) -> None:
     before = state(folders.root)

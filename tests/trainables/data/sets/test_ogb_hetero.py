@@ -23,7 +23,7 @@ def aifb(test_data: Path, tmp_path: Path) -> Path:
     return copied(test_data / "ogb" / "ogbn_aifb", tmp_path / "root" / "ogbn_aifb")
 
 
-def test_holds_what_ogbs_loader_gives(
+def test_equals_what_ogbs_loader_loads(
     test_data: Path, aifb: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The reference is OGB's loader on a copy, with the folder set as in its data notes."""
@@ -57,7 +57,7 @@ def test_holds_what_ogbs_loader_gives(
         assert set(zip(store.indices[of_it], targets[of_it], strict=True)) == expected
 
 
-def test_writes_nothing_beside_its_input_and_prints_nothing(
+def test_writes_nothing_to_its_input_folder_and_prints_nothing(
     aifb: Path, folders: DataFolders, capfd: pytest.CaptureFixture[str], no_network: None
 ) -> None:
     before = state(folders.root)

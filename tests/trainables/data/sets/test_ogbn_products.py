@@ -16,7 +16,7 @@ from trainables.data.sets.ogbn_products import OGBN_PRODUCTS
 RAW, SPLIT = "raw", "split/sales_ranking"
 
 
-def test_holds_what_ogbs_loader_gives(test_data: Path, tmp_path: Path) -> None:
+def test_equals_what_ogbs_loader_loads(test_data: Path, tmp_path: Path) -> None:
     """The reference is OGB's loader on a copy, as its documentation uses it."""
     with quiet_ogb():
         from ogb.nodeproppred import DglNodePropPredDataset

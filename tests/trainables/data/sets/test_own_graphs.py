@@ -72,7 +72,7 @@ def test_a_directed_graph_has_each_edge_in_both_directions_once(
     assert store_of(OGBN_PRODUCTS.at(str(shop)), folders).num_edges == 8, "it had them already"
 
 
-def test_a_description_says_split_classes_and_directions(shop: Path, folders: DataFolders) -> None:
+def test_a_description_sets_split_classes_and_directions(shop: Path, folders: DataFolders) -> None:
     (shop / "split/random").rename(shop / "split/time")
     (shop / "split/other").mkdir()
     pack(shop / "raw/edge.csv.gz", "0,1", "1,2", "3,2", "4,4")
@@ -119,7 +119,7 @@ def test_a_node_of_a_split_needs_a_label(shop: Path, folders: DataFolders) -> No
 
 
 @pytest.mark.parametrize("lacking", ["raw/node-feat.csv.gz", "raw/node-label.csv.gz", "split"])
-def test_a_classifier_says_what_it_lacks_and_who_needs_none(
+def test_a_classifier_names_what_it_lacks_and_what_needs_none(
     shop: Path, folders: DataFolders, lacking: str
 ) -> None:
     (shop / lacking).rename(shop / "elsewhere")

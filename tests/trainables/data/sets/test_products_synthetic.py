@@ -17,7 +17,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> GraphStore:
     return GraphStore.open(data.path)
 
 
-def test_has_the_size_that_the_scale_says(store: GraphStore) -> None:
+def test_has_the_size_of_the_scale(store: GraphStore) -> None:
     assert store.num_nodes == 24_490
     assert store.num_edges == 2 * 618_591
     assert store.features.shape == (24_490, 100)

@@ -61,9 +61,7 @@ def test_the_table_has_the_front_the_marked_configs_and_those_that_may_be_the_be
 
 
 @pytest.mark.parametrize(("low", "words"), [(0.8, {"best", "worse"}), (0.1, {"best", ""})])
-def test_no_verdict_stands_beside_a_ratio_that_is_not_known(
-    view: View, low: float, words: set[str]
-) -> None:
+def test_a_ratio_that_is_not_known_has_no_verdict(view: View, low: float, words: set[str]) -> None:
     rows = view.shown[view.shown["verdict"].isin(["best", "worse"])]
     lows = rows["ratio_low"].where(rows["verdict"] == "best", low)
     table = front_table(view, rows.assign(ratio_low=lows, ratio_high=lows.where(lows == 1, 0.9)))
@@ -147,7 +145,7 @@ def test_the_page_has_a_legend_counts_and_the_measured_figures(made: MadeRun) ->
     assert "the settings were trained end to end" in text
 
 
-def test_without_confirm_runs_the_recommendation_says_that_its_figures_are_composed(
+def test_without_confirm_runs_the_recommendation_notes_composed_figures(
     tmp_path: Path,
 ) -> None:
     run = factored_run(confirmed=False)
@@ -224,7 +222,7 @@ def row_of(
     return row
 
 
-def test_published_ratios_stand_beside_ours(view: View) -> None:
+def test_published_ratios_are_shown_with_ours(view: View) -> None:
     row = rows_of(view)[1]
     assert row[:OURS] == ["num_workers=3", "epoch_s", "44.51 s", "0.55"]
     ours = view.trials["metrics.epoch_s"]
@@ -259,7 +257,7 @@ def test_configs_that_differ_in_more_than_the_study_names_have_no_ratio() -> Non
 
 
 @pytest.mark.parametrize("metric", ["test_acc", "all_acc"])
-def test_a_published_test_figure_stands_beside_that_of_the_config_that_was_tested(
+def test_a_published_test_figure_is_shown_with_that_of_the_tested_config(
     metric: str, view: View
 ) -> None:
     tested = view.finals["is_recommended"]

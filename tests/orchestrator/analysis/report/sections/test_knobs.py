@@ -47,7 +47,7 @@ def test_a_knob_is_judged_by_the_configs_that_differ_in_it_alone() -> None:
     assert workers[-1].text == "▲ faster"
 
 
-def test_what_no_pair_tells_is_said() -> None:
+def test_what_no_pair_shows_is_noted() -> None:
     run = ignoring_lr()
     run.add_runs(config(batch_size=500, dropout=0.1), [900.0])
     section = effects_of(view_of_run(run))
@@ -84,7 +84,7 @@ def test_knobs_of_a_random_design_have_effects_of_a_model_which_is_called_one(
     assert set(decided) == {*FASTER, "batch_size", "num_workers"}
 
 
-def test_where_nothing_can_be_compared_a_sentence_says_why() -> None:
+def test_if_nothing_can_be_compared_a_sentence_gives_the_reason() -> None:
     run = MadeRun()
     run.add(config())
     section = effects_of(view_of_run(run))

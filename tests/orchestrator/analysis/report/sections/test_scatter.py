@@ -129,7 +129,7 @@ def kinds_of(view: View) -> pd.Series:
     return table.drop_duplicates("trial_id").set_index("trial_id")["kind"]
 
 
-def test_of_many_trials_some_are_drawn_and_the_section_says_so() -> None:
+def test_some_of_many_trials_are_drawn_with_a_note() -> None:
     run = MadeRun()
     for number in range(60):
         run.add(config(lr=1e-5 * (number + 1)))
@@ -181,7 +181,7 @@ def test_a_line_of_very_many_reports_is_drawn_with_a_few_hundred(view: View) -> 
         assert len(drawn.table) == 20_000, "the file has all"
 
 
-def test_without_curves_a_sentence_says_why(view: View) -> None:
+def test_without_curves_a_sentence_gives_the_reason(view: View) -> None:
     last = view.tables.curves.drop_duplicates("trial_id", keep="last")
     without = view.tables.curves.drop(columns="metrics.val_acc")
     for curves in (last, without):
@@ -198,7 +198,7 @@ def test_the_recommended_family_comes_first_and_of_many_some_are_drawn(view: Vie
     assert drawn.table["family"].nunique() == MAX_FAMILIES
 
 
-def test_ceilings_are_drawn_apart_from_what_was_measured() -> None:
+def test_ceilings_are_drawn_separately_from_measured_figures() -> None:
     run, rng = MadeRun(), np.random.default_rng(0)
     for workers in (1, 2):
         for repeat in range(3):

@@ -41,7 +41,7 @@ TRIALS = pd.DataFrame(
 )
 
 
-def test_a_pause_that_a_later_trial_went_on_from_is_counted_apart() -> None:
+def test_a_pause_that_a_later_trial_resumed_is_counted_separately() -> None:
     assert counts_of_states(TRIALS) == {
         "completed": 2,
         "stopped": 2,
@@ -135,7 +135,7 @@ def test_each_step_has_what_it_brought_from_the_configs_that_were_run() -> None:
     assert all(row["low"] < row["effect"] for row in rows)
 
 
-def test_knobs_whose_configs_between_were_not_run_change_together_with_a_note() -> None:
+def test_knobs_without_the_configs_between_change_together_with_a_note() -> None:
     run = run_of(
         ({"num_workers": 3}, 1300.0), ({"num_workers": 3, "batch_size": 4000, "lr": 0.01}, 1800.0)
     )

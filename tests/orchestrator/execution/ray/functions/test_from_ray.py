@@ -134,7 +134,7 @@ SWEEP = Sweep(
 """
 
 
-def test_all_that_is_wrong_with_a_space_is_said_in_one_go() -> None:
+def test_all_that_is_wrong_with_a_space_is_reported_at_once() -> None:
     trainable = from_ray(scores, config=CONFIG)
     wrong = {"seed": tune.randint(0, 9), "n": tune.choice([]), "model": {"lrr": 1}}
 

@@ -134,7 +134,7 @@ def test_each_object_has_a_value_and_comes_back_as_it_was(
     assert all(one is each for one, each in zip(back, objects, strict=True))
 
 
-def test_numbers_beside_an_interval_are_of_its_kind() -> None:
+def test_numbers_with_an_interval_are_of_its_kind() -> None:
     whole, any_number = Interval(0, 9, integer=True), Interval(0.0, 1.0)
 
     assert as_values([np.int64(3)], whole)[0] is int

@@ -136,7 +136,7 @@ def test_ray_tune_s_parameters_are_given() -> None:
     assert trained(from_ray(function, config=CONFIG)) == scores(6)
 
 
-def test_functions_beside_each_other_share_no_file() -> None:
+def test_concurrent_functions_share_no_file() -> None:
     here, seen = Path.cwd(), []
 
     def writing(config: Config) -> None:
@@ -239,7 +239,7 @@ def test_its_steps_are_reported_until_it_is_done() -> None:
 
 
 @pytest.mark.parametrize("made", [Counts, CountsInFiles])
-def test_it_goes_on_from_its_checkpoint(made: type, tmp_path: Path) -> None:
+def test_it_resumes_from_its_checkpoint(made: type, tmp_path: Path) -> None:
     trainable = from_ray(
         made, config={"w": 0}, stop={"training_iteration": 4}, keeps_checkpoints=True
     )
