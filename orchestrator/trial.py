@@ -151,18 +151,6 @@ class Proposal:
         """
         return wall_s if self.interleaved else max(wall_s, held_s)
 
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What its trial's id is a hash of; switches only where they are on."""
-        switches = {"isolated": self.isolated, "interleaved": self.interleaved}
-        return {
-            "config": dict(self.config),
-            "stage": self.stage,
-            "budget": self.budget.to_json(),
-            "repeat": self.repeat,
-            **{name: is_on for name, is_on in switches.items() if is_on},
-        }
-
 
 @dataclass(frozen=True, kw_only=True)
 class Trial(Proposal):

@@ -26,7 +26,7 @@ from orchestrator.provenance.source import source_hash
 from orchestrator.search.own import started
 from orchestrator.search.stages.judge import Judge
 from orchestrator.search.stages.sequence import Stages
-from orchestrator.storage.sweep_record import Capacity, SweepRecord
+from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.sweep.problem import search_problem, target_of
 from orchestrator.system.gpus import start_mps
 
@@ -111,6 +111,10 @@ def make_factory(
 ) -> TrialFactory:
     """Return the factory of the sweep's trials; see :func:`make_executor`."""
     sweep, options = request.sweep, request.options
+    num_cores = cores_of_trial(sweep.cores_per_trial, machine)
+    capacity = capacity_of(sweep, machine, num_cores, request.max_concurrent)
+    if request.before is not None:  # searches ask by it: a resumed one is to ask for the same
+        capacity = request.before.capacity
     recorded = None if request.replay is None else request.replay.record
     shipped = f"shipped/{request.file.name}" if options.address else str(request.file.resolve())
     factory = TrialFactory(
@@ -122,13 +126,13 @@ def make_factory(
             fingerprint=data.fingerprint if data else "",
         ),
         machine=machine,
-        num_cores=cores_of_trial(sweep.cores_per_trial, machine),
+        num_cores=num_cores,
         # This process's own: another run of the same sweep has trials with the same ids.
         scratch=folder / "scratch",
         source_hash=recorded.source_hash if recorded else source_hash(sweep.trainable),
         data_name=data.name if data else "",
         curves_dir=curves_dir,
-        capacity=capacity_of_request(request, machine),
+        capacity=capacity,
         folder=folder,
         rerun=not options.no_rerun,
     )
@@ -150,17 +154,6 @@ def require_nodes(executor: Executor, factory: TrialFactory) -> None:
             "give every node the same environment, and the data under the same path; "
             "docs/clusters.md",
         )
-
-
-def capacity_of_request(request: Request, machine: Machine) -> Capacity:
-    """Return how many trials run at the same time; in a resumed run as many as before.
-
-    What a search asks for depends on it, and a resumed search must ask for the same.
-    """
-    if request.before is not None:
-        return request.before.capacity
-    num_cores = cores_of_trial(request.sweep.cores_per_trial, machine)
-    return capacity_of(request.sweep, machine, num_cores, request.max_concurrent)
 
 
 def make_derived(factory: TrialFactory, record: SweepRecord) -> DerivedFigures:

@@ -24,7 +24,6 @@ from orchestrator.tracking.mlflow.uris import shown, shown_words
 def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
     """Return the question of a sweep, independent of machine and data."""
     timed = {objective.metric for objective in sweep.objectives}.intersection(OF_THE_TARGET)
-    searched = [sweep.search, *([] if sweep.stopping is None else [sweep.stopping])]
     sets = sweep.trainable.data
     own_data = sweep.data or (sets[0].name if sets else "")
     return SweepRecord(
@@ -42,7 +41,7 @@ def question_record(sweep: Sweep[Any], file: Path) -> SweepRecord:
         fixed=_plain(sweep.fixed),
         baseline=_plain(values_of(canonical(sweep.baseline))),
         budget=sweep.budget,
-        search=", ".join(map(repr, searched)),
+        search=sweep.search_text,
         rigor=sweep.rigor,
         seed=sweep.seed,
         isolation=sweep.isolation,

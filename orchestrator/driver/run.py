@@ -166,13 +166,14 @@ def _run_trials(parts: _Prepared) -> int:
     parts.past.require_same(parts.record, "ground")
     cores = cap_note(parts.request.sweep.cores_per_trial, parts.factory.machine)
     notes = [*parts.request.notes, *parts.past.notes(parts.record), *([cores] if cores else [])]
-    journal = Journal(parts.directory.journal, now=parts.executor.now)
+    clock = parts.executor.now
+    journal = Journal(parts.directory.journal, now=clock)
     spending, past, path = parts.spending, parts.past, parts.directory.path
     factory = parts.factory
     loop, search, analyst = make_loop(
         factory, parts.record, journal, spending, parts.request.warm_start
     )
-    console, mirror = make_trackers(parts.request, analyst, path, past.events)
+    console, mirror = make_trackers(parts.request, analyst, path, past.events, clock)
     if parts.request.before is None:
         # A journal without it would be a run that can be neither read nor resumed.
         parts.record.write(path)

@@ -36,7 +36,11 @@ def showing(text: str) -> AbstractContextManager[object]:
 
 
 def make_trackers(
-    request: Request, analyst: Analyst, run_dir: Path, past: Sequence[Event]
+    request: Request,
+    analyst: Analyst,
+    run_dir: Path,
+    past: Sequence[Event],
+    now: Callable[[], float],
 ) -> tuple[Lines, MlflowMirror | None]:
     """Return the trackers of a run: the console, and the mirror in MLflow if there is one.
 
@@ -45,9 +49,12 @@ def make_trackers(
         analyst: Knows the candidates of a factored search.
         run_dir: The run directory.
         past: Events of earlier processes.
+        now: Unix time now, of the run's clock.
     """
     options = request.options
-    view = Lines(past=past, find_best=lambda so_far: best_so_far(so_far, analyst.candidates))
+    view = Lines(
+        past=past, now=now, find_best=lambda so_far: best_so_far(so_far, analyst.candidates)
+    )
     if options.no_mlflow:
         return view, None
     uri, name = options.tracking_uri or "", options.experiment or ""

@@ -81,19 +81,22 @@ class TrialFactory:
     def trial(self, proposal: Proposal) -> Trial:
         """Return the trial that answers ``proposal``."""
         seed = self.sweep.seed + proposal.repeat + FINAL_SEEDS * proposal.stage.is_final
+        asked = {**vars(proposal), "config": dict(proposal.config)}
         identity = {
             "trainable": self.sweep.trainable.name,
             "source": self.source_hash,
             "data": self.needs.fingerprint,
             "seed": seed,
-            **proposal.identity,
+            # Of switches only those that are on.
+            **{n: v for n, v in asked.items() if v is not False and n != "evaluate_test"},
+            "budget": proposal.budget.to_json(),
         }
         whole = proposal.budget.until(proposal.budget.epochs)
         return Trial(
             id=trial_id(identity),
             curve=trial_id({**identity, "budget": whole.to_json()}),
             seed=seed,
-            **{**vars(proposal), "config": dict(proposal.config)},
+            **asked,
         )
 
     def known(self, trial: Trial) -> Sequence[OfTrial]:

@@ -10,7 +10,8 @@ from msgspec import Meta
 from orchestrator.errors import SweepFileError, refuse
 from orchestrator.field_types import shown
 from orchestrator.kernel.parts import Tracker
-from orchestrator.kernel.search import SearchSpec
+from orchestrator.kernel.problem import SearchProblem
+from orchestrator.kernel.search import Search, SearchSpec
 from orchestrator.locations import caller
 from orchestrator.machine import Constraint
 from orchestrator.metrics import (
@@ -166,6 +167,20 @@ class Sweep(Generic[C]):
     def budget(self) -> Budget:
         """Return the budget of a trial."""
         return Budget(epochs=self.epochs, steps=self.steps, half_width=self.rigor.half_width)
+
+    @property
+    def search_text(self) -> str:
+        """Return the search as Python writes it, and what ends its trials early."""
+        return ", ".join(repr(each) for each in (self.search, self.stopping) if each is not None)
+
+    @property
+    def least_share(self) -> float:
+        """Return the least part of a whole training that a mean trial of the search takes."""
+        return 1.0 if self.stopping is None else self.stopping.least_share(self.epochs)
+
+    def ending(self, problem: SearchProblem) -> Search | None:
+        """Return what ends trials of the search early, started; None if nothing does."""
+        return None if self.stopping is None else self.stopping.start(problem)
 
     @property
     def fixed(self) -> dict[str, Any]:

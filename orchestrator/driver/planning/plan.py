@@ -130,7 +130,7 @@ def make_plan(
         num_able = min(max_configs, num_configs - sum(map(len, cannot_run.values())))
     stages = sweep.search.planned(problem)
     if not (searched := list(stages)):  # of a search that knows none
-        share = None if sweep.stopping is None else sweep.stopping.least_share(sweep.epochs)
+        share = sweep.least_share
         num = None if num_able is None else num_able * sweep.rigor.repeats
         searched = [PlannedStage(name="train", least=num or 0, most=num, least_share=share)]
     capacity = capacity_of(sweep, machine, num_cores, max_concurrent)

@@ -40,6 +40,7 @@ class Lines(Fold):
     Args:
         stream: The stream to write to. Default: standard output.
         past: Events of earlier processes, which are counted and not shown.
+        now: Unix time now, of the run's clock.
         find_best: Returns a line on the best config so far, for the view; it may take some tens of
             milliseconds.
     """
@@ -49,6 +50,7 @@ class Lines(Fold):
         stream: TextIO | None = None,
         *,
         past: Iterable[Event] = (),
+        now: Callable[[], float] = steady_time,
         find_best: Callable[[SweepHistory], str] = lambda _: "",
     ) -> None:
         self._stream = stream or sys.stdout
@@ -61,7 +63,7 @@ class Lines(Fold):
             self._live = Live(
                 console=self._console, auto_refresh=False, transient=True, vertical_overflow="crop"
             )
-        self._began = time.monotonic()
+        self._began, self._now = time.monotonic(), now
         self._once = {("phase", words.SEARCH)}
         self._history = SweepHistory()
         for event in past:
@@ -197,12 +199,10 @@ class Lines(Fold):
     # -- the view
 
     def _draw(self, live: Live) -> None:
-        history = self._history
-        at = steady_time() if not history.sweep.replayed else history.last_at or 0.0
         if self._is_stale and time.monotonic() >= self._find_at:
             self._find()
         most, is_stopping = self._most_running, bool(self._interrupt)
-        now = Progress(history, at, most_running=most, is_stopping=is_stopping)
+        now = Progress(self._history, self._now(), most_running=most, is_stopping=is_stopping)
         width, elapsed_s = self._console.width, time.monotonic() - self._began
         view = block(now, self._best, elapsed_s=elapsed_s, width=width)
         live.update(Group(*view), refresh=True)

@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.analysis.rule import rule_of
 from orchestrator.data import DataFolders
-from orchestrator.driver.assembly import capacity_of_request, make_derived, make_factory
+from orchestrator.driver.assembly import make_derived, make_factory
 from orchestrator.driver.options.options import Options
 from orchestrator.driver.phases import CONFIRM_SHARE, make_phases
 from orchestrator.driver.request import Request
@@ -39,6 +39,10 @@ def request(options: Options | None = None, **of_sweep: Any) -> Request:  # noqa
     )  # fmt: skip
 
 
+def capacity_of(request: Request, machine: Machine = TWO_NODES) -> Capacity:
+    return make_factory(request, None, machine, Path()).capacity
+
+
 @pytest.mark.parametrize(
     ("options", "isolation", "per_node", "total"),
     [
@@ -52,22 +56,22 @@ def request(options: Options | None = None, **of_sweep: Any) -> Request:  # noqa
 def test_as_many_trials_run_as_the_nodes_and_the_request_allow(
     options: dict[str, Any], isolation: Isolation, per_node: int, total: int
 ) -> None:
-    capacity = capacity_of_request(request(Options(**options), isolation=isolation), TWO_NODES)
+    capacity = capacity_of(request(Options(**options), isolation=isolation))
     assert (capacity.per_node, capacity.total) == (per_node, total)
 
 
 def test_a_resumed_run_has_the_capacity_it_had_whatever_runs_it_now() -> None:
     before = make_record(capacity=Capacity(per_node=8, total=16, interleaved_gib=5.0))
     resumed = replace(request(Options(executor="inline")), before=before)
-    assert capacity_of_request(resumed, TWO_NODES) == before.capacity
+    assert capacity_of(resumed) == before.capacity
 
 
 def test_trials_of_a_cluster_are_not_interleaved() -> None:
     """The memory of its nodes is not known."""
     here, unasked = local_machine(), request(rigor=Rigor(interleaved=False))
-    assert capacity_of_request(request(), here).interleaved_gib > 0
-    assert capacity_of_request(request(), TWO_NODES).interleaved_gib == 0
-    assert capacity_of_request(unasked, here).interleaved_gib == 0
+    assert capacity_of(request(), here).interleaved_gib > 0
+    assert capacity_of(request()).interleaved_gib == 0
+    assert capacity_of(unasked, here).interleaved_gib == 0
 
 
 def test_reruns_are_turned_off_from_the_start(tmp_path: Path) -> None:

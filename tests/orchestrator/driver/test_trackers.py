@@ -70,7 +70,9 @@ def test_a_server_that_hangs_delays_the_end_as_long_as_announced(
             Thread(target=endless, daemon=True).start()
         uri = f"http://127.0.0.1:{server.getsockname()[1]}"
         request = SimpleNamespace(options=Options(tracking_uri=uri))
-        console, mirror = make_trackers(request, SimpleNamespace(candidates=None), tmp_path, [])
+        console, mirror = make_trackers(
+            request, SimpleNamespace(candidates=None), tmp_path, [], time.time
+        )
         monkeypatch.setattr(mirror, "close", close)
         Scribe(tmp_path, mirror.apply).sweep().whole(make_trial(0))
         time.sleep(3.0 * answers)  # by then it is connected
