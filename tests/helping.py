@@ -46,7 +46,7 @@ def awaited(seen: Callable[[], Seen], what: str, *, within_s: float = 30.0) -> S
 SLOW_TO_IMPORT = {"ray", "torch", "mlflow", "pandas", "dgl", "optuna"}
 
 
-def check_help(module: str, *, says: str) -> None:
+def check_help(module: str, *, contains: str) -> None:
     """Check that ``python -m MODULE --help`` answers in little CPU time and imports little."""
     process = subprocess.Popen(
         [sys.executable, "-X", "importtime", "-m", module, "--help"],
@@ -60,7 +60,7 @@ def check_help(module: str, *, says: str) -> None:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, imports
-    assert says in answer
+    assert contains in answer
     imported = {line.rpartition("|")[2].strip() for line in imports.splitlines()}
     assert module in {name.partition(".")[0] for name in imported}
     slow, cpu_s = imported & SLOW_TO_IMPORT, usage.ru_utime + usage.ru_stime

@@ -76,10 +76,10 @@ def test_only_what_failed_is_run_once_more(tmp_path: Path) -> None:
     assert code == 0, lines
     ran = Counter((tmp_path / "ran").read_text().split())
     assert ran == {"failing": 2, "beside": 1, "other": 1}
-    said = lines.index("== failed in a first run, and was run once more:")
-    assert lines[said + 1].startswith("FAILED test_once.py::test_that_fails_at_first")
-    assert lines[said + 2].startswith("== closing lines")
-    assert "1 failed" in lines[said + 3]
+    start = lines.index("== failed in a first run, and was run once more:")
+    assert lines[start + 1].startswith("FAILED test_once.py::test_that_fails_at_first")
+    assert lines[start + 2].startswith("== closing lines")
+    assert "1 failed" in lines[start + 3]
 
 
 # -- ``make test CHANGED=yes``
@@ -91,7 +91,7 @@ def test_a_module_s_tests_and_those_of_its_importers_depend_on_it() -> None:
     assert "tests/orchestrator/test_metrics.py" not in found
 
 
-def test_who_runs_the_program_depends_on_what_the_program_imports() -> None:
+def test_tests_of_the_program_depend_on_what_it_imports() -> None:
     found = dependents(["orchestrator/analysis/report/templates/report.html.j2"])
     assert "tests/orchestrator/driver/whole_runs/test_resumed.py" in found
     assert "tests/orchestrator/analysis/report/test_page.py" in found

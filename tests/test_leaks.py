@@ -24,10 +24,10 @@ time.sleep(60)
 
 def left_by(block: Callable[[], object], checkout: Path) -> str:
     """Return the guard's message about ``block``."""
-    said: list[str] = []
-    with guarding(checkout, fail=said.append, grace_s=0.5):
+    found: list[str] = []
+    with guarding(checkout, fail=found.append, grace_s=0.5):
         block()
-    return "".join(said)
+    return "".join(found)
 
 
 def test_a_clean_block_passes(tmp_path: Path) -> None:
@@ -40,24 +40,24 @@ def test_a_clean_block_passes(tmp_path: Path) -> None:
 
 def test_a_child_that_stays_is_named_and_killed(tmp_path: Path) -> None:
     children: list[subprocess.Popen[bytes]] = []
-    said = left_by(lambda: children.append(subprocess.Popen(["sleep", "61"])), tmp_path)
-    assert "sleep 61" in said
+    found = left_by(lambda: children.append(subprocess.Popen(["sleep", "61"])), tmp_path)
+    assert "sleep 61" in found
     assert alive_after([children[0].pid], within_s=10) == []
     children[0].wait()
 
 
 def test_a_daemon_that_stays_is_named_and_killed(tmp_path: Path) -> None:
-    said = left_by(lambda: subprocess.run([sys.executable, "-c", DAEMON], check=True), tmp_path)
-    assert "os.setsid()" in said
-    pids = [int(pid) for pid in re.findall(r"process (\d+): ", said)]
+    found = left_by(lambda: subprocess.run([sys.executable, "-c", DAEMON], check=True), tmp_path)
+    assert "os.setsid()" in found
+    pids = [int(pid) for pid in re.findall(r"process (\d+): ", found)]
     assert alive_after(pids, within_s=10) == []
 
 
 def test_variables_are_named_and_put_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEAK_CHANGED", "before")
-    said = left_by(lambda: os.environ.update(LEAK_CHANGED="after", LEAK_NEW="1"), tmp_path)
-    assert "LEAK_CHANGED='after'" in said
-    assert "LEAK_NEW='1'" in said
+    found = left_by(lambda: os.environ.update(LEAK_CHANGED="after", LEAK_NEW="1"), tmp_path)
+    assert "LEAK_CHANGED='after'" in found
+    assert "LEAK_NEW='1'" in found
     assert os.environ["LEAK_CHANGED"] == "before"
     assert "LEAK_NEW" not in os.environ
 
@@ -70,6 +70,6 @@ def test_files_in_the_checkout_are_named(tmp_path: Path, folder: str) -> None:
 
 def test_a_temporary_folder_that_stays_is_named(tmp_path: Path) -> None:
     left: list[str] = []
-    said = left_by(lambda: left.append(tempfile.mkdtemp(prefix="sweep-")), tmp_path)
+    found = left_by(lambda: left.append(tempfile.mkdtemp(prefix="sweep-")), tmp_path)
     Path(left[0]).rmdir()
-    assert left[0] in said
+    assert left[0] in found

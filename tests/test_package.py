@@ -222,9 +222,9 @@ def test_a_strangers_way(environment: Path, repository: Path) -> None:
 
     assert run("orchestrator", "--version").startswith(f"sweep-orchestrator {__version__}")
     run("orchestrator", "init", "trainables")
-    said = run("orchestrator", "../sweeps/which.py", cwd="work")
+    output = run("orchestrator", "../sweeps/which.py", cwd="work")
     (run_dir,) = (repository / "work/runs/which").iterdir()
-    assert "3 completed" in said, said
+    assert "3 completed" in output, output
     assert (run_dir / "report.html").is_file()
     assert (repository / "work/runs/mlflow.db").is_file()
     record = json.loads((run_dir / "sweep.json").read_text())

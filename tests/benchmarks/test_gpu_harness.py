@@ -80,9 +80,9 @@ def test_without_what_the_tests_need_the_studies_are_run_all_the_same(
     code = main([*arguments, "--device", "cpu", "--repeats", "1"])
     printed = capsys.readouterr()
     assert {work.study for work in trained} == {study.name for study in STUDIES}
-    said = "the tests are left out, missing here: pytest (with pluggy, iniconfig, packaging), "
-    assert (f"- {said}scikit-learn" in printed.out) == (code == 2) == (arguments == [])
-    assert (said in printed.err) == (code == 2)
+    line = "the tests are left out, missing here: pytest (with pluggy, iniconfig, packaging), "
+    assert (f"- {line}scikit-learn" in printed.out) == (code == 2) == (arguments == [])
+    assert (line in printed.err) == (code == 2)
     assert "`mlp` on generated images in MNIST's layout" in printed.out
 
 

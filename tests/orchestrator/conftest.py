@@ -54,12 +54,12 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory) -> FinishedRun:
         folder = folder.parent  # of all workers, of which the first one runs it
     folder /= "finished"
     folder.mkdir(exist_ok=True)
-    said = folder / "said.json"
+    recorded = folder / "said.json"
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not said.exists():
-            said.write_text(json.dumps(asdict(_run(folder))))
-    done = Finished(**json.loads(said.read_text()))
+        if not recorded.exists():
+            recorded.write_text(json.dumps(asdict(_run(folder))))
+    done = Finished(**json.loads(recorded.read_text()))
     return FinishedRun(done=done, file=folder / "speed.py", out=folder / "run")
 
 

@@ -49,7 +49,7 @@ def test_a_module_that_parses_on_import_gets_none_of_our_arguments(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         ([], ["no sweep file given", "--help"]),
         (["nevr.py"], ["nevr.py: no such file", "did you mean 'never.py'?"]),
@@ -75,13 +75,13 @@ def test_a_module_that_parses_on_import_gets_none_of_our_arguments(
         (["unequipped.py", "--plan"], ["never preloads turch, which is not installed", "preload"]),
     ],
 )
-def test_a_bad_request_is_refused(folder: Path, arguments: list[str], said: list[str]) -> None:
+def test_a_bad_request_is_refused(folder: Path, arguments: list[str], expected: list[str]) -> None:
     before = sorted(folder.iterdir())
 
     done = run_main(*arguments, code=2)
 
     assert done.stderr.startswith("error: ")
-    for part in said:
+    for part in expected:
         assert part in done.stderr
     assert done.stdout == ""
     left = [path for path in sorted(folder.iterdir()) if path.name != "__pycache__"]
@@ -117,7 +117,7 @@ def test_all_that_a_trainable_needs_is_exported_and_what_is_slow_comes_late() ->
 
 
 def test_help_needs_no_second() -> None:
-    check_help("orchestrator", says="--resume")
+    check_help("orchestrator", contains="--resume")
 
 
 def test_a_signal_amid_imports_is_one_line(tmp_path: Path) -> None:
@@ -177,11 +177,11 @@ def test_what_cannot_be_read_or_written_is_refused(closed: Path) -> None:
         pytest.skip("this process keeps the privileges of root")
     assert done.returncode == 0, done.stderr
     refusals = [Finished(**finished) for finished in json.loads(done.stdout)]
-    for (_, said), refused in zip(CASES, refusals, strict=True):
+    for (_, expected), refused in zip(CASES, refusals, strict=True):
         assert (refused.returncode, refused.stdout) == (2, ""), refused.stderr
         # A resumed run first prints which code it runs.
         lines = [each for each in refused.stderr.splitlines() if not each.startswith("NOTE: ")]
         assert lines[0].startswith("error: ")
-        assert [part for part in said if part not in refused.stderr] == []
+        assert [part for part in expected if part not in refused.stderr] == []
     assert not (closed / "runs").exists()
     assert not (closed / "run").exists()

@@ -69,7 +69,7 @@ def test_what_fits_is_not_wrong(name: str, value: Any) -> None:  # noqa: ANN401
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "message"),
     [
         ("number", True, "number = True, which is not an int of 64 bits"),
         ("number", 2**63, "number = 9223372036854775808"),
@@ -90,11 +90,11 @@ def test_what_fits_is_not_wrong(name: str, value: Any) -> None:  # noqa: ANN401
         ("called", 3, "called = 3, which is not a function"),
     ],
 )
-def test_what_does_not_fit_is_named(name: str, value: Any, said: str) -> None:  # noqa: ANN401
+def test_what_does_not_fit_is_named(name: str, value: Any, message: str) -> None:  # noqa: ANN401
     fields: Fields[int] = Fields(**{name: value})
     (wrong,) = wrong_fields(fields)
     assert wrong.field == name
-    assert said in f"{wrong}, which is not {wrong.allowed}"
+    assert message in f"{wrong}, which is not {wrong.allowed}"
 
 
 def test_a_value_that_is_shown_is_bounded() -> None:

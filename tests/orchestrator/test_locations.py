@@ -147,7 +147,7 @@ def test_what_is_allowed_is_read(read: Callable[[str], Any], text: str, value: o
 
 
 @pytest.mark.parametrize(
-    ("read", "text", "said"),
+    ("read", "text", "message"),
     [
         (whole_number(1), "0", "a whole number of at least 1"),
         (whole_number(1), "9" * 30, "and at most 2147483647"),
@@ -161,15 +161,15 @@ def test_what_is_allowed_is_read(read: Callable[[str], Any], text: str, value: o
           for text in ("auto", "head", ":6379", "ray://head:10001")),
     ],
 )  # fmt: skip
-def test_what_is_not_is_refused(read: Callable[[str], Any], text: str, said: str) -> None:
+def test_what_is_not_is_refused(read: Callable[[str], Any], text: str, message: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError) as refused:
         read(text)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert len(str(refused.value)) < 300
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ("--resum x", "unrecognized arguments: --resum x; did you mean '--resume'?"),
         ("file --RE=x", "; did you mean '--resume'?"),
@@ -178,14 +178,14 @@ def test_what_is_not_is_refused(read: Callable[[str], Any], text: str, said: str
     ],
 )
 def test_an_abbreviated_option_is_refused(
-    capsys: pytest.CaptureFixture[str], words: str, said: str
+    capsys: pytest.CaptureFixture[str], words: str, message: str
 ) -> None:
     parser = Parser()
     for name in ("--resume", "--trials", "--plan"):
         parser.add_argument(name)
     with pytest.raises(SystemExit) as ended:
         parser.parse_args(words.split())
-    assert (ended.value.code, said in capsys.readouterr().err) == (2, True)
+    assert (ended.value.code, message in capsys.readouterr().err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,6 @@ def test_the_first_line_of_an_error_in_a_worker_has_its_cause() -> None:
         "    return self.rows[index]\n"
         "KeyError: 'weights'\n\nlast lines of output"
     )
-    said = "KeyError: Caught KeyError in DataLoader worker process 0. KeyError: 'weights'"
-    assert first_line(reason) == said
+    expected = "KeyError: Caught KeyError in DataLoader worker process 0. KeyError: 'weights'"
+    assert first_line(reason) == expected
     assert first_line("ValueError: no\noutput") == "ValueError: no"

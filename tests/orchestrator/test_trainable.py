@@ -82,7 +82,7 @@ def test_a_part_of_a_gpu_runs_where_mps_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "text"),
     [
         ({"ranks": "two"}, "Demand: ranks = 'two' is not allowed"),
         ({"gpus": 1.5}, "Demand: gpus = 1.5 is not allowed"),
@@ -90,12 +90,12 @@ def test_a_part_of_a_gpu_runs_where_mps_is() -> None:
         ({"allocator": "jemaloc"}, "did you mean 'jemalloc'?"),
     ],
 )
-def test_demand_of_wrong_types_is_refused_with_its_config(asked: dict[str, Any], said: str) -> None:
+def test_demand_of_wrong_types_is_refused_with_its_config(asked: dict[str, Any], text: str) -> None:
     trainable = Trainable(train, Config, demand=lambda *_: Demand(**asked))
     with pytest.raises(SweepFileError) as refused:
         trainable.demand_of(Config(), MACHINE)
     assert refused.value.message.startswith("tests/orchestrator/test_trainable.py:")
-    assert said in refused.value.message
+    assert text in refused.value.message
     assert "for Config(" in refused.value.message
 
 
@@ -103,7 +103,7 @@ def test_demand_of_wrong_types_is_refused_with_its_config(asked: dict[str, Any],
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "said", "allowed"),
+    ("field", "value", "text", "allowed"),
     [
         ("train", None, "train = None is not allowed", "def train(config, run)"),
         ("train", Config, "train = Config is a class", "is taken by from_ray"),
@@ -120,12 +120,12 @@ def test_demand_of_wrong_types_is_refused_with_its_config(asked: dict[str, Any],
     ],
 )
 def test_a_field_of_a_wrong_type_is_refused(
-    field: str, value: Any, said: str, allowed: str  # noqa: ANN401
+    field: str, value: Any, text: str, allowed: str  # noqa: ANN401
 ) -> None:  # fmt: skip
     with pytest.raises(SweepFileError) as refused:
         Trainable(**{"train": train, "config": Config, field: value})
     assert refused.value.message.startswith("tests/orchestrator/test_trainable.py:")
-    assert said in refused.value.message
+    assert text in refused.value.message
     assert allowed in refused.value.hint
 
 

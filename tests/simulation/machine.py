@@ -123,7 +123,7 @@ class _Stepping:
         return getattr(self._conductor, name)
 
 
-class Said(Fold):
+class Shown(Fold):
     """Trials that the user has seen to end, and when."""
 
     def __init__(self, machine: "MachineState") -> None:
@@ -134,7 +134,7 @@ class Said(Fold):
         if isinstance(event, Started) and event.trial_id in its.ended:
             its.wrong.append(f"trial {event.trial_id} had ended, and runs again")
         elif isinstance(event, Finished) and event.result.state is not TrialState.NOT_RUN:
-            its.said[event.trial_id] = its.clock.elapsed
+            its.shown[event.trial_id] = its.clock.elapsed
 
 
 class MachineState:
@@ -148,7 +148,7 @@ class MachineState:
         self.clock, self.disk = Clock(), Disk(root, rng)
         self.run_dir = root / "runs" / "sweep" / "now"
         self.journal = self.run_dir / RunFile.JOURNAL
-        self.said, self.ended = dict[str, float](), set[str]()
+        self.shown, self.ended = dict[str, float](), set[str]()
         self.wrong, self.output, self.has_ended = list[str](), "", False
 
     def drive(self, fault: Fault | None, *, is_refused: bool = False) -> None:
@@ -242,10 +242,10 @@ class MachineState:
         ends = [event for event in events if isinstance(event, Finished)]
         self.ended = {e.trial_id for e in ends if e.result.state is not TrialState.NOT_RUN}
         may_lose = fault is not None and (fault.kind == "cut" or fault.is_error) and code != 0
-        for trial_id in self.said.keys() - self.ended:
-            if not may_lose or self.clock.elapsed - self.said[trial_id] > SAFE_S:
+        for trial_id in self.shown.keys() - self.ended:
+            if not may_lose or self.clock.elapsed - self.shown[trial_id] > SAFE_S:
                 wrong.append(f"the end of {trial_id}, shown, is lost")
-            del self.said[trial_id]
+            del self.shown[trial_id]
         self.has_ended |= code == 0
         if code == 2 and not (fault is not None and fault.is_error):
             wrong.append(f"refused: {self.output.splitlines()[-1]}")
@@ -263,7 +263,7 @@ def _patched(machine: MachineState) -> Iterator[None]:
             *((module, "time", machine.clock) for module in (journal, loop, replay)),
             (assembly, "Analyst", Remembering),
             (assembly, "candidates_of", lambda *_: machine.case.candidates),
-            (run, "make_trackers", lambda *given: (make(*given)[0], Said(machine))),
+            (run, "make_trackers", lambda *given: (make(*given)[0], Shown(machine))),
             (run, "write_results", _write_results),
         ):
             stack.enter_context(patch.object(place, name, new))

@@ -29,7 +29,7 @@ def test_is_the_mean_over_samples() -> None:
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-def test_says_since_which_step_it_is_not_finite(bad: float) -> None:
+def test_names_the_step_since_which_it_is_not_finite(bad: float) -> None:
     loss = counted(EpochLoss(ALONE, RUN, log_every=0), *[1.0] * 10)
     loss.mean(0)
     counted(loss, 1.0, 1.0, bad, 1.0, bad, -bad)

@@ -27,8 +27,8 @@ def test_a_directory_that_cannot_be_written_is_named(
 ) -> None:
     (run_dir / "front.csv").mkdir()  # root may write anywhere: stand in its way instead
     assert main(["show", str(run_dir)]) == 2
-    said = f"error: {run_dir}/front.csv: cannot be used: Is a directory\n  give another folder by"
-    assert capsys.readouterr().err.startswith(f"{said} --out DIR\n")
+    error = f"error: {run_dir}/front.csv: cannot be used: Is a directory\n  give another folder by"
+    assert capsys.readouterr().err.startswith(f"{error} --out DIR\n")
     assert not list(run_dir.glob(".*.tmp"))
 
 
@@ -42,8 +42,8 @@ def test_a_document_that_cannot_be_written_is_an_error_and_a_reader_that_left_is
         done = ran("/bin/bash", "-c", command, code=None)
         return done.returncode, done.stderr
 
-    said = "error: cannot be used: No space left on device\n"
-    assert ended("--json >/dev/full") == (2, said)
+    error = "error: cannot be used: No space left on device\n"
+    assert ended("--json >/dev/full") == (2, error)
     assert ended("--json | true") == (0, "")
     assert ended(">/dev/full") == (0, ""), "lines for a person"
 

@@ -119,8 +119,8 @@ def test_lost_nodes_and_drivers_cost_no_trial(cluster: Cluster) -> None:
         network.lose("one")
         # One trial continues until the driver is killed. All others have the other node.
         numbers = numbers_of(events(run))
-        held = {number for trial, number in numbers.items() if trial in running_on(events(run))}
-        hold.write_text(str(min(set(range(6)) - held)))
+        busy = {number for trial, number in numbers.items() if trial in running_on(events(run))}
+        hold.write_text(str(min(set(range(6)) - busy)))
         await_in(run, lambda past: len(finished(past)) == 5, "all but one have ended")
         before = finished(events(run))
         assert lost in before

@@ -47,8 +47,8 @@ def test_the_entry_point_of_the_ray_job_starts_the_sweep_or_resumes(
     shell, flag, script = shlex.split(job["spec"]["entrypoint"])
     assert (shell, flag) == ("bash", "-c")
     script = script.replace("/app/", f"{ROOT}/").replace("exec python -m orchestrator", "echo")
-    said = ran(shell, flag, script).stdout
-    arguments = [word for word in said.split() if word != "--out" and not word.startswith("/runs")]
+    out = ran(shell, flag, script).stdout
+    arguments = [word for word in out.split() if word != "--out" and not word.startswith("/runs")]
     run_cli(*arguments, "--plan")
 
 

@@ -43,7 +43,7 @@ class Config:
     nodes: int = systems(default=1, ge=1, doc="nodes, a process on each")
 
 
-def is_held(hold, number):
+def waits(hold, number):
     if not hold.exists():
         return False
     numbers = hold.read_text().split()
@@ -62,7 +62,7 @@ def train(config, run):
             time.sleep(0.1)
             if config.nodes > 1:
                 torch.distributed.all_reduce(shared.fill_(1.0))
-        while is_held(ended.with_suffix(".hold"), config.number):
+        while waits(ended.with_suffix(".hold"), config.number):
             time.sleep(0.05)
         with ended.open("a") as file:
             file.write(f"{config.number} {os.uname().nodename}\\n")

@@ -92,7 +92,7 @@ def started_with(record: SweepRecord) -> Past:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "text"),
     [
         ({"isolation": Isolation.SHARED}, "isolation: 'leased' then, 'shared' now"),
         ({"rigor": Rigor(accuracy_tolerance=0.01)}, "accuracy_tolerance: 0.005 then, 0.01 now"),
@@ -101,8 +101,8 @@ def started_with(record: SweepRecord) -> Past:
         ({"epochs": 2}, "budget: .*'epochs': 1.* then, .*'epochs': 2.* now"),
     ],
 )
-def test_another_question_is_another_run(changes: dict[str, object], said: str) -> None:
-    with pytest.raises(RunDirectoryError, match=said):
+def test_another_question_is_another_run(changes: dict[str, object], text: str) -> None:
+    with pytest.raises(RunDirectoryError, match=text):
         started_with(asked()).require_same(asked(**changes), "question")
 
 
@@ -128,7 +128,7 @@ def test_a_changed_source_or_changed_data_is_noted() -> None:
 # -- more of it than before
 
 
-def went_on(*trials: int | None) -> list[Event]:
+def extend(*trials: int | None) -> list[Event]:
     return [Continued(trials=number) for number in trials]
 
 
@@ -142,21 +142,21 @@ def test_table_without_its_journal_is_not_begun_anew(tmp_path: Path, journal: by
 
 
 @pytest.mark.parametrize(
-    ("trials", "past", "goes_on_to"),
-    [(None, [], None), (5, [], None), (7, [], 7), (7, went_on(7, None), None), (9, went_on(7), 9)],
+    ("trials", "past", "expected"),
+    [(None, [], None), (5, [], None), (7, [], 7), (7, extend(7, None), None), (9, extend(7), 9)],
 )
 def test_a_search_continues_to_more_configs_than_requested(
-    trials: int | None, past: list[Event], goes_on_to: int | None
+    trials: int | None, past: list[Event], expected: int | None
 ) -> None:
     sweep = Sweep(TRAINABLE, **ASKED, search=Random(5))
-    assert Past(run_dir=RUN, events=past).extension(trials, sweep) == goes_on_to
+    assert Past(run_dir=RUN, events=past).extension(trials, sweep) == expected
 
 
 @pytest.mark.parametrize(
     ("search", "past", "message"),
     [
         (Random(5), [], "the run was asked for 5 configs"),
-        (Random(2), went_on(7), "the run was asked for 7 configs"),
+        (Random(2), extend(7), "the run was asked for 7 configs"),
         (Grid(), [], "there is nothing to extend it to"),
     ],
 )

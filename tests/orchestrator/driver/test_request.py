@@ -128,7 +128,7 @@ DAMAGED = [
 """The trainable, its data, what is damaged, and whether the headers alone show it."""
 
 
-@pytest.mark.parametrize(("trainable", "layout", "file", "damage", "said", "in_headers"), DAMAGED)
+@pytest.mark.parametrize(("trainable", "layout", "file", "damage", "text", "in_headers"), DAMAGED)
 def test_damaged_data_is_refused_by_a_run_and_by_a_plan_as_far_as_headers_show_it(
     test_data: Path,
     tmp_path: Path,
@@ -136,7 +136,7 @@ def test_damaged_data_is_refused_by_a_run_and_by_a_plan_as_far_as_headers_show_i
     layout: str,
     file: str,
     damage: Callable[[Path], None],
-    said: str,
+    text: str,
     *,
     in_headers: bool,
 ) -> None:
@@ -148,7 +148,7 @@ def test_damaged_data_is_refused_by_a_run_and_by_a_plan_as_far_as_headers_show_i
     done = run_main("trains.py", "--data", data, *how, code=2)
     assert done.stdout == ""
     assert str(data / file) in done.stderr
-    assert said in done.stderr
+    assert text in done.stderr
     assert not (tmp_path / "runs").exists()
 
 

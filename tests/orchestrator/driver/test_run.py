@@ -97,8 +97,8 @@ def test_a_cluster_that_dies_before_the_first_trial_is_one_message(
 
     monkeypatch.setattr(driver_run, "_run", dies)
     assert driver_run.run(Options(resume=Path("begun")), []) == 1
-    said, to_go_on = capsys.readouterr().err.splitlines()
-    assert said == "error: the cluster's GCS answers no more; no trial was started"
+    error, to_go_on = capsys.readouterr().err.splitlines()
+    assert error == "error: the cluster's GCS answers no more; no trial was started"
     assert to_go_on.endswith("orchestrator --resume begun")
 
 

@@ -60,10 +60,10 @@ def test_a_server_that_hangs_delays_the_end_as_long_as_announced(
                 began = b"X: 1\r\n"
 
     def close(code: int) -> list[str]:
-        said_before.append(capsys.readouterr().out)
+        shown_before.append(capsys.readouterr().out)
         return MlflowMirror.close(mirror, code)
 
-    said_before: list[str] = []
+    shown_before: list[str] = []
     monkeypatch.setattr(trackers, "MLFLOW_S", 2.0)
     with socket.create_server(("127.0.0.1", 0)) as server:
         if answers:
@@ -80,6 +80,6 @@ def test_a_server_that_hangs_delays_the_end_as_long_as_announced(
         began = time.monotonic()
         (line,) = close_trackers(console, None, mirror, 0)
     assert 1.9 < time.monotonic() - began < 4.0
-    assert [text.count("MLflow") for text in said_before] == [1]
-    assert "waiting for MLflow to take the last trials, at most 0:02 ..." in said_before[0]
+    assert [text.count("MLflow") for text in shown_before] == [1]
+    assert "waiting for MLflow to take the last trials, at most 0:02 ..." in shown_before[0]
     assert "is incomplete (not finished within 2 s); nothing is lost: --resume" in line

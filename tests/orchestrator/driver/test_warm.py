@@ -59,9 +59,9 @@ def test_a_search_gets_earlier_results_and_the_rows_are_new(
     out = tmp_path / "out"
     run_main(file, "--out", out, *COMMON, "--warm-start", finished_run.out)
 
-    told = f"the search begins with 2 results of 2 configs from {finished_run.out}"
+    note = f"the search begins with 2 results of 2 configs from {finished_run.out}"
     notes = [e["text"] for e in lines_of(out / "journal.jsonl") if e["event"] == "note"]
-    assert notes[0] == f"{told}. They are in no table and no claim of this run"
+    assert notes[0] == f"{note}. They are in no table and no claim of this run"
     # The two that failed teach nothing, and what confirms never selects.
     kept = json.loads((out / "sweep.json").read_text())
     assert kept["warm_start"] == [str(finished_run.out)]
@@ -162,11 +162,11 @@ TOO_LARGE = EarlierConfig(
 
 
 def test_the_record_keeps_what_the_search_gets(tmp_path: Path) -> None:
-    told = WarmStart(runs=("/runs/a", "/runs/b"), configs=(FAST, TOO_LARGE), fingerprints=("", ""))
-    replace(make_record(), warm_start=told.runs, earlier=told.configs).write(tmp_path)
+    start = WarmStart(runs=("/runs/a", "/runs/b"), configs=(FAST, TOO_LARGE), fingerprints=("", ""))
+    replace(make_record(), warm_start=start.runs, earlier=start.configs).write(tmp_path)
     kept = read_sweep(tmp_path)
 
-    assert kept.warm_start == told.runs
+    assert kept.warm_start == start.runs
     assert [each.config for each in kept.earlier] == [FAST.config, TOO_LARGE.config]
     assert [[r.state for r in each.results] for each in kept.earlier] == [
         [TrialState.COMPLETED, TrialState.COMPLETED], [TrialState.INFEASIBLE]
@@ -177,8 +177,8 @@ def test_the_record_keeps_what_the_search_gets(tmp_path: Path) -> None:
 
 
 def test_what_the_sweep_s_constraints_exclude_is_left_out() -> None:
-    told = WarmStart(runs=("a",), configs=(FAST, TOO_LARGE), fingerprints=("",))
+    start = WarmStart(runs=("a",), configs=(FAST, TOO_LARGE), fingerprints=("",))
 
-    into = told.into(problem(constraints=small_batches_only())).earlier
+    into = start.into(problem(constraints=small_batches_only())).earlier
     assert [each.config["batch"] for each in into] == [100]
-    assert len(told.into(problem()).earlier) == 2
+    assert len(start.into(problem()).earlier) == 2

@@ -62,7 +62,7 @@ def train(config: Config, run: Run) -> None:
         if config.act == "leave":
             _leave()
         if config.act == "mutter":
-            _say_half(run)
+            _report_half(run)
         if config.num_items:
             _witness(config, run)
         else:
@@ -154,7 +154,7 @@ def _leave_to_the_end(run: Run, after_s: float) -> None:
     atexit.register(time.sleep, after_s)
 
 
-def _say_half(run: Run) -> None:
+def _report_half(run: Run) -> None:
     """Begin a message to the supervisor, and train on."""
     pipe = run._channel._connection  # type: ignore[attr-defined]
     os.write(pipe.fileno(), b"\0\0\1\0half")

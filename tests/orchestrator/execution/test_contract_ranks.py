@@ -57,9 +57,9 @@ def run(executor: Executor, folder: Path, trials: dict[str, dict[str, Any]]) -> 
     known: dict[str, Any] = {"last": (0, 0), "at": time.monotonic()}
 
     def give_up() -> None:
-        told = len(conductor.was_started), len(conductor.results)
-        if told != known["last"]:
-            known.update(last=told, at=time.monotonic())
+        counts = len(conductor.was_started), len(conductor.results)
+        if counts != known["last"]:
+            known.update(last=counts, at=time.monotonic())
         conductor.interrupted = time.monotonic() - known["at"] > START_S
 
     conductor.on_tick = give_up

@@ -52,7 +52,7 @@ def _launch(folder: Path, name: str, epochs: int, knobs: dict[str, Any]) -> Laun
 class Seen:
     """Records of the sweep that several tests look at."""
 
-    told: Recorder  # what the control loop received
+    loop: Recorder  # what the control loop received
     folder: Path  # where the trials wrote down when they were at work
 
 
@@ -115,14 +115,14 @@ def test_one_trial_works_at_a_time_with_its_workers(
 @BOTH
 def test_figures_are_of_a_trials_own_slices_only(sweep: Seen) -> None:
     for name in "abc":
-        result = sweep.told.results[name]
+        result = sweep.loop.results[name]
         work = _at_work(sweep.folder, name)
         took_s = work[-1][1] - work[0][0]
         train_s = result.metrics["train_s"]
         assert took_s > 2 * train_s, "two thirds of the time were the other trials'"
         assert result.metrics["samples_per_s"] == pytest.approx(3 * 50 * 8 / train_s, rel=0.1)
         assert result.metrics["epoch_s"] == pytest.approx(train_s / 3, rel=0.1)
-        assert sweep.told.reports[name][-1].elapsed_s < took_s / 2
+        assert sweep.loop.reports[name][-1].elapsed_s < took_s / 2
         assert train_s < result.wall_s < took_s / 2 + 2
         assert result.metrics["busy_cores"] == pytest.approx(1, abs=0.15)
         assert result.metrics["foreign_share"] < 0.05
@@ -147,7 +147,7 @@ def test_a_faster_trial_has_fewer_slices_and_ends_with_the_others(
 
 @BOTH
 def test_a_trial_that_fails_leaves_the_others_running(sweep: Seen) -> None:
-    results = sweep.told.results
+    results = sweep.loop.results
     assert results["good"].state is results["also"].state is TrialState.COMPLETED
     assert results["bad"].state is TrialState.FAILED
     assert "ValueError: asked to" in results["bad"].reason
@@ -155,17 +155,17 @@ def test_a_trial_that_fails_leaves_the_others_running(sweep: Seen) -> None:
 
 @BOTH
 def test_a_trial_that_died_is_tried_again_in_its_own_slices(sweep: Seen) -> None:
-    told = sweep.told
-    assert told.results["revived"].state is told.results["other"].state is TrialState.COMPLETED
-    assert told.results["revived"].tags["attempts"] == "2"
-    assert told.was_started.count("revived") == 2
-    assert told.was_started.count("other") == 1
-    assert [report.epoch for report in told.reports["revived"]] == [1, 2]
+    loop = sweep.loop
+    assert loop.results["revived"].state is loop.results["other"].state is TrialState.COMPLETED
+    assert loop.results["revived"].tags["attempts"] == "2"
+    assert loop.was_started.count("revived") == 2
+    assert loop.was_started.count("other") == 1
+    assert [report.epoch for report in loop.reports["revived"]] == [1, 2]
 
 
 @BOTH
 def test_each_has_the_allocator_that_it_asked_for(sweep: Seen) -> None:
-    results = sweep.told.results
+    results = sweep.loop.results
     found = [results[name].tags["allocator"] for name in ("revived", "other")]
     assert found == ["tuned", "default"]
 

@@ -78,8 +78,8 @@ def test_an_exclusive_lease_admits_no_other(take: Take) -> None:
 def test_a_shared_lease_takes_no_core_from_others_and_waits_for_none(take: Take) -> None:
     leased, place = granted(take(4)), Place()
     assert take(1, Isolation.EXCLUSIVE, place=place) is None
-    beside = granted(take(2, Isolation.SHARED))
-    assert (beside.isolation, beside.note) == (Isolation.SHARED, "")
+    shared = granted(take(2, Isolation.SHARED))
+    assert (shared.isolation, shared.note) == (Isolation.SHARED, "")
     leased.release()
     isolated = granted(take(1, Isolation.EXCLUSIVE, place=place))
     without = granted(take(2, Isolation.SHARED))

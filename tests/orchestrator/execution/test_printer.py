@@ -18,8 +18,8 @@ def output_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int,
     """Return the exit code of ``workload`` on its own, and what it prints."""
     with pytest.raises(SystemExit) as ended:
         main(workload, arguments)
-    said = capsys.readouterr()
-    return ended.value.code, said.out, said.err
+    printed = capsys.readouterr()
+    return ended.value.code, printed.out, printed.err
 
 
 def test_a_contaminated_run_is_reported_and_not_trained_again(

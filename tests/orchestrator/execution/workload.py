@@ -31,11 +31,11 @@ class Config:
     holds_mib: int = systems(default=0, ge=0, unit="MiB", doc="memory, held until it has exited")
 
 
-_held: list[torch.Tensor] = []
+_kept: list[torch.Tensor] = []
 
 
 def train(config: Config, run: Run) -> None:
-    _held.append(torch.ones(config.holds_mib << 18))
+    _kept.append(torch.ones(config.holds_mib << 18))
     if config.act.startswith("rank"):
         _ranks(config, run)
         return

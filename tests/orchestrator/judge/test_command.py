@@ -41,10 +41,10 @@ def test_two_revisions(run_cli: RunCli, tmp_path: Path) -> None:
 
     done = run_cli("judge", "HEAD~1", "HEAD", "sweep.py", "--json", "--pairs", "2", timeout_s=280)
 
-    told = json.loads(done.stdout)
-    assert (told["verdict"], told["accuracy"], told["keep"]) == ("faster", "same", True)
-    assert told["ratio"] == pytest.approx(1009 / 100)
-    assert len({run["seed"] for run in told["runs"]}) == 2
+    answer = json.loads(done.stdout)
+    assert (answer["verdict"], answer["accuracy"], answer["keep"]) == ("faster", "same", True)
+    assert answer["ratio"] == pytest.approx(1009 / 100)
+    assert len({run["seed"] for run in answer["runs"]}) == 2
     assert "about 7 pairs for a change of 3 %" in done.stderr
     assert len(list((tmp_path / ".git" / "worktrees").glob("*"))) == 0
 

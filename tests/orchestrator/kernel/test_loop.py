@@ -57,14 +57,14 @@ class Script(Search):
         self._answers = list(answers)
         self._notes = list(notes)
         self._num_reports = 0
-        self.told: list[tuple[int, TrialState]] = []
+        self.received: list[tuple[int, TrialState]] = []
         self.revised: list[TrialState] = []
 
     def ask(self) -> Proposal | Pause | None:
         return self._answers.pop(0) if self._answers else None
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        self.told.append((trial.config["workers"], result.state))
+        self.received.append((trial.config["workers"], result.state))
 
     def revise(self, trial_id: str, result: TrialResult) -> None:
         self.revised.append(result.state)
@@ -133,7 +133,7 @@ def test_what_the_search_asks_for_runs_and_it_gets_the_result(loops: Loops) -> N
     loop.finished(trial, completed(val_acc=0.5))
 
     assert loop.next_launch() is None
-    assert search.told == [(0, TrialState.COMPLETED)]
+    assert search.received == [(0, TrialState.COMPLETED)]
     assert loops.kinds == ["asked", "started", "finished"]
 
 
@@ -152,12 +152,12 @@ def test_a_training_that_reports_nothing_asked_for_has_failed(
     trial = launched(loop).trial
     loop.started(Started(trial_id=trial.id, node="here", cores=1))
     loop.finished(trial, completed(**figures))
-    assert search.told == [(0, TrialState.FAILED)]
+    assert search.received == [(0, TrialState.FAILED)]
     [finished] = [event for event in loops.events if isinstance(event, Finished)]
-    said = finished.result.reason
-    assert reason in said
+    message = finished.result.reason
+    assert reason in message
     if "none of what" in reason:
-        assert said.endswith(
+        assert message.endswith(
             "; run.batches measures samples_per_s, which objectives=[...] may leave out"
         )
 
@@ -193,12 +193,12 @@ def test_a_trial_asked_for_twice_runs_once_and_reports_twice(loops: Loops) -> No
 
     trial = launched(loop).trial
     assert loop.next_launch() is WAIT
-    assert search.told == [], "it has no result yet"
+    assert search.received == [], "it has no result yet"
     loop.finished(trial, completed(val_acc=0.5))
-    assert len(search.told) == 2
+    assert len(search.received) == 2
 
     assert loop.next_launch() is None
-    assert len(search.told) == 3
+    assert len(search.received) == 3
     assert loops.kinds == ["asked", "merged", "finished", "merged"]
 
 
@@ -219,7 +219,7 @@ def test_after_the_time_budget_trials_have_rows_and_the_search_no_results(loops:
 
     assert loop.next_launch() is None
     assert [result.state for result in loop.results.values()] == [TrialState.NOT_RUN]
-    assert search.told == [], "a resumed sweep runs it"
+    assert search.received == [], "a resumed sweep runs it"
 
 
 def test_notes_of_search_and_executor_are_journalled_once(loops: Loops) -> None:
@@ -243,7 +243,7 @@ def test_a_resumed_sweep_runs_what_has_no_result_and_asks_on(loops: Loops) -> No
     loop.restore(loops.events)
 
     assert len(loops.events) == num_events, "replaying writes nothing"
-    assert search.told == [(0, TrialState.COMPLETED)]
+    assert search.received == [(0, TrialState.COMPLETED)]
     assert launched(loop).trial == lost
     assert launched(loop).trial.config["workers"] == 6
 
@@ -252,17 +252,17 @@ def test_a_resumed_sweep_runs_what_has_no_result_and_asks_on(loops: Loops) -> No
 def test_a_trial_that_ran_when_the_driver_died_twice_is_set_aside(
     loops: Loops, *, has_died: bool
 ) -> None:
-    told = []
+    received = []
     for _ in range(3):
         search = Script(proposal(0), proposal(3))
         loop, past = loops(search), loops.events
         loop.restore(past)
         loop.open({}, past=past)
         loop.started(Started(trial_id=launched(loop).trial.id, node="here", cores=1))
-        told = search.told
+        received = search.received
         if not has_died:
             loops.journals[-1].append(Ended(exit_code=130))
-    assert told == ([(0, TrialState.FAILED)] if has_died else [])
+    assert received == ([(0, TrialState.FAILED)] if has_died else [])
     reasons = [event.result.reason for event in loops.events if isinstance(event, Finished)]
     assert reasons == ["it was running when the driver died, 2 times: it is set aside"] * has_died
 
@@ -285,12 +285,12 @@ def test_a_trial_is_infeasible_once_a_later_one_shows_that_its_systems_knob_chan
         loop.reported(trial, replace(REPORT, samples=samples))
         loop.finished(trial, completed(val_acc=0.5))
         assert search.revised == revised
-    assert {state for _, state in search.told} == {TrialState.COMPLETED}
+    assert {state for _, state in search.received} == {TrialState.COMPLETED}
     assert loops.kinds[-2:] == ["judged", "note"]
     resumed = Script(*answers)
     loop = loops(resumed)
     loop.restore(loops.events)
-    assert (resumed.told, resumed.revised) == (search.told, search.revised)
+    assert (resumed.received, resumed.revised) == (search.received, search.revised)
     states = [result.state for result in loop.results.values()]
     assert states == [TrialState.COMPLETED, TrialState.INFEASIBLE, TrialState.COMPLETED]
     assert loop.next_launch() is None

@@ -21,7 +21,7 @@ BEGAN = 1000.0
 
 
 @dataclass
-class Told:
+class Loop:
     """A conductor that hands out launches, and keeps each call that it receives with its time."""
 
     launches: list[Launch | Pause]
@@ -61,22 +61,22 @@ class Told:
 
 
 def played(
-    told: Told,
+    loop: Loop,
     *runs: tuple[str, RecordedRun],
     cpus: int = 2,
     nodes: int = 1,
     gpus: int = 0,
     most: int | None = None,
-) -> Told:
+) -> Loop:
     """Play the launches on runs of these configs."""
     recordings = [Recording(trial=made_trial(name), run=run) for name, run in runs]
     made = [Node(name=f"n{index}", cpus=cpus, gpus=gpus) for index in range(nodes)]
     machine = Machine(nodes=tuple(made))
-    told.executor = ReplayExecutor(
+    loop.executor = ReplayExecutor(
         Drawing(recordings).draw, machine, began_at=BEGAN, max_concurrent=most
     )
-    told.executor.run(told)
-    return told
+    loop.executor.run(loop)
+    return loop
 
 
 def launches(*names: str) -> list[Launch | Pause]:
@@ -92,10 +92,10 @@ def seconds(wall_s: float) -> RecordedRun:
 
 
 def test_reports_and_end_come_at_their_recorded_seconds() -> None:
-    told = played(Told(launches("a")), ("a", made_run(2, budget=Budget(epochs=3))))
-    assert told.when("epoch") == [(13.0, "a-0"), (25.0, "a-0")]
-    result = told.results["a-0"]
-    assert told.when("end") == [(28.5, "a-0")], "its ceilings were measured until then"
+    loop = played(Loop(launches("a")), ("a", made_run(2, budget=Budget(epochs=3))))
+    assert loop.when("epoch") == [(13.0, "a-0"), (25.0, "a-0")]
+    result = loop.results["a-0"]
+    assert loop.when("end") == [(28.5, "a-0")], "its ceilings were measured until then"
     assert (result.started_at, result.wall_s) == (BEGAN, 25.5)
     assert (result.node, result.cores, result.isolation) == ("n0", 2, "leased")
 
@@ -103,76 +103,76 @@ def test_reports_and_end_come_at_their_recorded_seconds() -> None:
 def test_an_isolated_trial_waits_and_delays_those_after_it() -> None:
     alone = made_launch(made_trial("b"), isolation=Isolation.EXCLUSIVE)
     queue = [*launches("a"), alone, *launches("c")]
-    told = played(Told(queue), ("a", seconds(10)), ("b", seconds(4)), ("c", seconds(1)), cpus=4)
-    assert told.when("start") == [(0.0, "a-0"), (10.0, "b-0"), (14.0, "c-0")]
+    loop = played(Loop(queue), ("a", seconds(10)), ("b", seconds(4)), ("c", seconds(1)), cpus=4)
+    assert loop.when("start") == [(0.0, "a-0"), (10.0, "b-0"), (14.0, "c-0")]
 
 
 def test_interleaved_trials_advance_together_and_take_the_sum_of_their_times() -> None:
     first, second = (made_launch(made_trial(name), in_slices=True) for name in "ab")
     launch = made_launch(first.trial, others=(second,), in_slices=True)
-    told = played(Told([launch]), ("a", seconds(10)), ("b", seconds(4)))
-    assert told.when("epoch") == [(7.0, "a-0"), (7.0, "b-0")]
-    assert told.when("end") == [(14.0, "a-0"), (14.0, "b-0")]
-    assert [told.results[name].wall_s for name in ("a-0", "b-0")] == [10.0, 4.0]
+    loop = played(Loop([launch]), ("a", seconds(10)), ("b", seconds(4)))
+    assert loop.when("epoch") == [(7.0, "a-0"), (7.0, "b-0")]
+    assert loop.when("end") == [(14.0, "a-0"), (14.0, "b-0")]
+    assert [loop.results[name].wall_s for name in ("a-0", "b-0")] == [10.0, 4.0]
 
 
 def test_a_stopped_trial_ends_at_that_report_and_frees_its_cores() -> None:
-    told = Told(launches("a", "b"), stops=lambda trial, _: trial.id == "a-0")
-    played(told, ("a", seconds(10)), ("b", seconds(4)))
-    assert told.results["a-0"].state is TrialState.STOPPED
-    assert told.results["a-0"].wall_s == 5.0
-    assert told.when("end") == [(5.0, "a-0"), (9.0, "b-0")]
-    assert told.executor.core_s == 2 * 9
+    loop = Loop(launches("a", "b"), stops=lambda trial, _: trial.id == "a-0")
+    played(loop, ("a", seconds(10)), ("b", seconds(4)))
+    assert loop.results["a-0"].state is TrialState.STOPPED
+    assert loop.results["a-0"].wall_s == 5.0
+    assert loop.when("end") == [(5.0, "a-0"), (9.0, "b-0")]
+    assert loop.executor.core_s == 2 * 9
 
 
 def test_a_paused_curve_continues_with_the_same_run() -> None:
     paused = made_trial("a", budget=Budget(epochs=3, pause_after=1))
     rest = made_trial("a", id="a-1")
-    told = played(Told([made_launch(paused), made_launch(rest)]), ("a", made_run()))
-    assert [text for _, text, _ in told.events if text.startswith("epoch")] == [
+    loop = played(Loop([made_launch(paused), made_launch(rest)]), ("a", made_run()))
+    assert [text for _, text, _ in loop.events if text.startswith("epoch")] == [
         "epoch 1", "epoch 2", "epoch 3",
     ]  # fmt: skip
-    assert told.results["a-0"].reason == "paused after 1 of 3 epochs"
+    assert loop.results["a-0"].reason == "paused after 1 of 3 epochs"
 
 
 def test_a_trial_that_continues_past_its_stopped_run_is_an_error() -> None:
     stopped = made_run(1, state=TrialState.STOPPED, budget=Budget(epochs=3))
     paused = made_trial("a", budget=Budget(epochs=3, pause_after=1))
     rest = made_trial("a", id="a-1", budget=Budget(epochs=3, pause_after=2))
-    told = Told([made_launch(paused), made_launch(rest)])
+    loop = Loop([made_launch(paused), made_launch(rest)])
     with pytest.raises(ReplayError, match=r"run of trial a-1 was stopped too early: .* 1 epoch,"):
-        played(told, ("a", stopped))
-    assert [text for _, text, _ in told.events] == ["start on n0", "epoch 1", "end"]
+        played(loop, ("a", stopped))
+    assert [text for _, text, _ in loop.events] == ["start on n0", "epoch 1", "end"]
 
 
 @pytest.mark.parametrize("stops", [True, False])
 def test_a_trial_must_be_stopped_where_its_run_was(stops: bool) -> None:
     stopped = made_run(1, state=TrialState.STOPPED, budget=Budget(epochs=3))
-    told = Told(launches("a"), stops=lambda _trial, _report: stops)
+    loop = Loop(launches("a"), stops=lambda _trial, _report: stops)
     if stops:
-        assert played(told, ("a", stopped)).results["a-0"].state == "stopped"
+        assert played(loop, ("a", stopped)).results["a-0"].state == "stopped"
     else:
         with pytest.raises(ReplayError, match="was stopped too early"):
-            played(told, ("a", stopped))
+            played(loop, ("a", stopped))
 
 
 def test_a_deadline_is_of_the_simulated_clock() -> None:
     deadline = Deadline(at=BEGAN + 5, reason="late")
     late = [made_launch(made_trial(name), deadline=deadline) for name in "ab"]
-    told = played(Told(list(late)), ("a", seconds(10)), ("b", seconds(4)))
-    assert told.results["b-0"].state is TrialState.NOT_RUN
+    loop = played(Loop(list(late)), ("a", seconds(10)), ("b", seconds(4)))
+    assert loop.results["b-0"].state is TrialState.NOT_RUN
 
 
 def test_what_fits_on_no_node_ends_the_replay() -> None:
     needy = made_launch(made_trial("a"), demand=Demand(gpus=1))
     with pytest.raises(ReplayError, match="2 cores and 1 GPUs fit on no node"):
-        played(Told([needy]), ("a", seconds(1)))
+        played(Loop([needy]), ("a", seconds(1)))
 
 
 def test_events_of_one_moment_come_reports_first_then_by_id() -> None:
     runs = [("c", seconds(4)), ("b", seconds(8)), ("a", seconds(4))]
-    told = played(Told(launches("c", "b", "a")), *runs, cpus=6)
-    at_4 = [(text, trial_id) for at, text, trial_id in told.events if at == 4.0]
+    loop = played(Loop(launches("c", "b", "a")), *runs, cpus=6)
+    at_4 = [(text, trial_id) for at, text, trial_id in loop.events if at == 4.0]
     assert at_4 == [("epoch 3", "b-0"), ("end", "a-0"), ("end", "c-0")]
 
 
@@ -181,8 +181,8 @@ def test_the_clock_is_that_of_a_plain_list_schedule(seed: int) -> None:
     rng = random.Random(seed)
     num_slots = rng.randint(1, 5)
     walls = {f"t{index}": float(rng.randint(1, 9)) for index in range(30)}
-    told = played(
-        Told(launches(*walls)),
+    loop = played(
+        Loop(launches(*walls)),
         *((name, seconds(wall_s)) for name, wall_s in walls.items()),
         cpus=2 * num_slots,
     )
@@ -191,13 +191,13 @@ def test_the_clock_is_that_of_a_plain_list_schedule(seed: int) -> None:
         slot = free_at.index(min(free_at))
         free_at[slot] += wall_s
         expected.append((free_at[slot], f"{name}-0"))
-    assert told.when("end") == sorted(expected)
+    assert loop.when("end") == sorted(expected)
 
 
 def test_gpus_and_the_most_at_the_same_time_are_limits_too() -> None:
     on_gpu = [made_launch(made_trial(name), demand=Demand(gpus=1)) for name in "ab"]
     runs = [("a", seconds(10)), ("b", seconds(4))]
-    told = played(Told([*on_gpu]), *runs, cpus=8, gpus=1)
-    assert told.when("start") == [(0.0, "a-0"), (10.0, "b-0")]
-    told = played(Told(launches("a", "b")), *runs, cpus=8, most=1)
-    assert told.when("start") == [(0.0, "a-0"), (10.0, "b-0")]
+    loop = played(Loop([*on_gpu]), *runs, cpus=8, gpus=1)
+    assert loop.when("start") == [(0.0, "a-0"), (10.0, "b-0")]
+    loop = played(Loop(launches("a", "b")), *runs, cpus=8, most=1)
+    assert loop.when("start") == [(0.0, "a-0"), (10.0, "b-0")]

@@ -51,7 +51,7 @@ def test_a_grid_that_is_too_large_is_refused_before_it_is_made() -> None:
 
 
 @pytest.mark.parametrize(
-    ("domain", "said"),
+    ("domain", "expected"),
     [
         (loguniform(0.01, 1), ["lr: 3 points, each 10 times the one before; what lies between "]),
         (uniform(0.5, 1), ["lr: 3 points, 0.25 apart; what lies between "]),
@@ -61,10 +61,10 @@ def test_a_grid_that_is_too_large_is_refused_before_it_is_made() -> None:
 )
 @pytest.mark.parametrize("spec", [Grid(), Factored()])
 def test_values_between_the_points_of_an_interval_are_noted(
-    spec: SearchSpec, domain: float, said: list[str]
+    spec: SearchSpec, domain: float, expected: list[str]
 ) -> None:
     notes = spec.start(problem(space=Config(lr=domain))).notes()
-    assert [note[: len(text)] for note, text in zip(notes, said, strict=True)] == said
+    assert [note[: len(text)] for note, text in zip(notes, expected, strict=True)] == expected
 
 
 def test_configs_that_a_limited_grid_leaves_out_are_noted_once() -> None:

@@ -136,7 +136,7 @@ def test_waiting_is_for_a_trial_that_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said", "allowed"),
+    ("changes", "message", "allowed"),
     [
         ({"batch": 10}, "proposes batch = 10, which is not in the space", "choice(100, 1000)"),
         ({"batch": "100"}, "proposes batch = '100', which is not in the space", "choice("),
@@ -146,10 +146,10 @@ def test_waiting_is_for_a_trial_that_runs() -> None:
     ],
 )
 def test_a_config_outside_of_the_space_is_refused(
-    changes: Mapping[str, Any], said: str, allowed: str
+    changes: Mapping[str, Any], message: str, allowed: str
 ) -> None:
     refused = refusal(own(ask=proposing(changes)).ask)
-    assert said in refused.message
+    assert message in refused.message
     assert allowed in refused.hint
 
 
@@ -178,16 +178,16 @@ def test_numbers_of_numpy_become_pythons() -> None:
 
 
 @pytest.mark.parametrize(
-    ("returned", "said"),
+    ("returned", "message"),
     [
         (None, "start() of Spec returned None"),
         (3, "start() of Spec returned an int"),
         (type("Part", (), {"ask": print, "should_stop": print})(), "a Part"),
     ],
 )
-def test_what_is_no_search_is_refused_before_anything_runs(returned: object, said: str) -> None:
+def test_what_is_no_search_is_refused_before_anything_runs(returned: object, message: str) -> None:
     refused = refusal(lambda: require_start(Spec({"start": lambda _: returned}), problem()))
-    assert said in refused.message
+    assert message in refused.message
     assert refused.hint == "allowed: a Search: class Mine(Search)"
 
 
@@ -239,12 +239,12 @@ def test_an_error_in_the_search_ends_the_run_and_once_mended_it_resumes(
     file.write_text(wrong)
     done = run_cli(file, "--out", out, "--trials", "2", "--set", "rigor.repeats=1", *COMMON, code=1)
 
-    told = f"my_descent.py:{line}: tell() of Descending raised ZeroDivisionError: division by zero"
-    assert f"{told}\n" in done.stderr
+    error = f"my_descent.py:{line}: tell() of Descending raised ZeroDivisionError: division by zero"
+    assert f"{error}\n" in done.stderr
     assert "Traceback" not in done.stderr
     assert f"--resume {out}" in done.stdout
     again = run_cli(file, "--resume", out, *COMMON, code=2)
-    assert told in again.stderr
+    assert error in again.stderr
 
     file.write_text(good)
     run_cli(file, "--resume", out, *COMMON)

@@ -14,7 +14,7 @@ from tests.orchestrator.helpers.on_a_full_disk import no_file_larger_than
 
 
 def text(content: str, path: Path) -> None:
-    replace_file(path, lambda beside: beside.write_text(content))
+    replace_file(path, lambda new: new.write_text(content))
 
 
 def test_a_file_is_replaced_and_has_the_usual_mode(tmp_path: Path) -> None:
@@ -50,13 +50,13 @@ def test_an_error_names_the_file_itself_and_nothing_is_left(tmp_path: Path) -> N
 
 
 def test_an_interrupt_leaves_nothing_of_a_folder(tmp_path: Path) -> None:
-    def interrupted(beside: Path) -> NoReturn:
-        beside.mkdir()
-        (beside / "half").touch()
+    def interrupted(new: Path) -> NoReturn:
+        new.mkdir()
+        (new / "half").touch()
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), renamed_to(tmp_path / "kept") as beside:
-        interrupted(beside)
+    with pytest.raises(KeyboardInterrupt), renamed_to(tmp_path / "kept") as new:
+        interrupted(new)
     assert list(tmp_path.iterdir()) == []
 
 

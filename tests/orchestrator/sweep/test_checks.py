@@ -115,9 +115,9 @@ def test_a_bad_field_is_named_with_its_line_and_what_is_allowed(
     path = written(tmp_path, f"{head}{rest}    {field},\n)\n")
     error = refusal(path)
 
-    place, _, said = error.message.partition(": ")
+    place, _, text = error.message.partition(": ")
     assert place == f"{path}:{line_of(path, f'    {field},')}"
-    assert message in said
+    assert message in text
     assert allowed in error.hint
 
 

@@ -266,7 +266,7 @@ def test_a_setting_has_the_type_of_its_field(setting: str, changes: dict[str, ob
 
 
 @pytest.mark.parametrize(
-    ("setting", "said"),
+    ("setting", "message"),
     [
         ("rigor=quik", "did you mean 'quick'"),
         ("rigor.confrim=1", "did you mean 'confirm'"),
@@ -277,7 +277,7 @@ def test_a_setting_has_the_type_of_its_field(setting: str, changes: dict[str, ob
         ("rigor.retries", "allowed: an int >= 0"),
     ],
 )
-def test_a_setting_that_is_not_allowed_is_refused(setting: str, said: str) -> None:
+def test_a_setting_that_is_not_allowed_is_refused(setting: str, message: str) -> None:
     with pytest.raises(SweepFileError) as refused:
         with_setting(Rigor(), setting)
-    assert said in str(refused.value)
+    assert message in str(refused.value)

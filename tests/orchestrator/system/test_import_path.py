@@ -75,7 +75,7 @@ def test_a_process_that_is_started_gets_what_is_not_of_the_environment(repositor
     assert package_path() == [str(ROOT)]
 
 
-TOLD = """
+IMPORTING = """
 import sys
 from pathlib import Path
 from orchestrator.system.import_path import make_importable
@@ -88,7 +88,7 @@ print(getattr(found, "__file__", None) or next(iter(found.__path__)))
 
 def found(repository: Path, module: str = "trainables") -> str:
     """Path of the module that a sweep of the repository imports by a name."""
-    done = python("-c", TOLD, repository, module, env={"PYTHONPATH": str(ROOT)})
+    done = python("-c", IMPORTING, repository, module, env={"PYTHONPATH": str(ROOT)})
     return done.stdout.strip()
 
 

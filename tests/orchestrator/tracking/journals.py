@@ -94,14 +94,14 @@ def figures(trial: Trial, epoch: int) -> dict[str, float]:
 class Scribe:
     """Writer of a sweep's events, to a journal and to a tracker, as the driver does."""
 
-    def __init__(self, run_dir: Path, tell: Callable[[Event], object] = lambda event: None) -> None:
+    def __init__(self, run_dir: Path, send: Callable[[Event], object] = lambda event: None) -> None:
         run_dir.mkdir(parents=True, exist_ok=True)
         self.run_dir = run_dir
         self._journal = Journal(run_dir / RunFile.JOURNAL)
-        self._tell = tell
+        self._send = send
 
     def record(self, event: str, **content: object) -> None:
-        self._tell(append(self._journal, event, **content))
+        self._send(append(self._journal, event, **content))
 
     def sweep(self, **changes: object) -> "Scribe":
         self.record("sweep", sweep=make_record(**changes).to_json())

@@ -40,13 +40,13 @@ class Calls(Tracker):
         self.calls.append(call)
 
 
-def a_run(folder: Path, own: Sequence[Tracker], said: list[str] | None = None) -> list[str]:
+def a_run(folder: Path, own: Sequence[Tracker], messages: list[str] | None = None) -> list[str]:
     """Journal a run of three trials with trackers; return their last lines.
 
     The first has a second start, the second ends as infeasible after all, the third is not run.
     """
     folder.mkdir(exist_ok=True)
-    fold = Trackers(own, folder, say=(said if said is not None else []).append)
+    fold = Trackers(own, folder, say=(messages if messages is not None else []).append)
     scribe = Scribe(folder, fold.apply)
     one, two, three = (make_trial(number) for number in range(3))
     scribe.sweep()

@@ -50,7 +50,7 @@ def finite(trial: optuna.Trial) -> float:
     return 0.5
 
 
-class Told:
+class SearchChannel:
     """A channel that answers by a search."""
 
     def __init__(self, search: Search, trial: Trial) -> None:
@@ -93,7 +93,7 @@ def played(
 
 
 def ran(sweep: Sweep[Any], search: Search, trial: Trial) -> TrialResult:
-    channel = Told(search, trial)
+    channel = SearchChannel(search, trial)
     run = Run(Context(seed=0, budget=trial.budget), channel)
     state = TrialState.COMPLETED
     try:

@@ -38,7 +38,7 @@ def test_edges_are_split_without_rest_or_overlap(tmp_path: Path) -> None:
 
 def test_without_holding_out_validation_edges_stay_in_the_graph(tmp_path: Path) -> None:
     folder = store_folder(tmp_path, random_edges(60, 400), 60)
-    apart, together = (LinkSplit.of(folder, "all", hold_out=held) for held in (True, False))
+    apart, together = (LinkSplit.of(folder, "all", hold_out=hold_out) for hold_out in (True, False))
     graphs = [as_set(edges_of(split.indptr, split.indices)) for split in (apart, together)]
     assert graphs[1] == graphs[0] | as_set(apart.val.edges)
     assert len(together.val.edges) == len(together.val.non_edges) == 0

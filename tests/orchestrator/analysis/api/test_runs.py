@@ -83,23 +83,23 @@ def test_a_run_without_a_completed_trial_has_no_configs_and_all_columns(
 
 
 def test_each_column_is_described(run: an.RunTables) -> None:
-    told = an.describe(run).set_index("column")
-    assert list(told.index) == list(run.trials.columns)
-    workers = told.loc["params.num_workers"]
+    described = an.describe(run).set_index("column")
+    assert list(described.index) == list(run.trials.columns)
+    workers = described.loc["params.num_workers"]
     assert [*workers[["kind", "role", "meaning"]]] == ["knob", "systems", "what num_workers does"]
     assert (workers["num_measured"], workers["num_values"]) == (len(run.trials), 4)
-    speed = told.loc[SPEED]
+    speed = described.loc[SPEED]
     assert [*speed[["kind", "role", "unit"]]] == ["metric", "", "1/s"]
     assert speed["num_measured"] == run.trials[SPEED].notna().sum() < len(run.trials)
-    assert told.loc["tags.bound", "kind"] == "tag"
+    assert described.loc["tags.bound", "kind"] == "tag"
 
 
 def test_every_column_of_every_frame_has_a_meaning(
     run: an.RunTables, factored: an.RunTables
 ) -> None:
     for frame in (run.trials, an.configs(run), an.configs(factored), run.curves, run.steps):
-        told = an.describe(run, frame)
-        assert told.loc[told["meaning"] == "", "column"].tolist() == []
+        described = an.describe(run, frame)
+        assert described.loc[described["meaning"] == "", "column"].tolist() == []
     made = MadeRun()
     made.add(config(), **{"metrics.kteps": 3.0, "metrics.goodput_low": 1.0})
     meanings = an.describe(made.tables).set_index("column")["meaning"]

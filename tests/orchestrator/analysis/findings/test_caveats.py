@@ -69,14 +69,14 @@ def test_a_value_at_the_edge_of_three_or_more(
 
 
 @pytest.mark.parametrize(
-    ("baseline", "fast", "whose"),
+    ("baseline", "fast", "configs"),
     [(5, 1, ["its"]), (1, 5, ["the baseline's"]), (1, 1, ["its", "the baseline's"]), (5, 5, [])],
 )
-def test_a_model_that_predicts_one_class(baseline: float, fast: float, whose: list[str]) -> None:
+def test_a_model_that_predicts_one_class(baseline: float, fast: float, configs: list[str]) -> None:
     run = searched((config(), 800.0), (FAST, 1300.0))
     run.rows[0][CLASSES], run.rows[1][CLASSES] = baseline, fast
     texts = [one.text for one in caveats(run, Caveat.ONE_CLASS)]
-    assert [text.partition(" 1 run")[0] for text in texts] == [f"in 1 of {one}" for one in whose]
+    assert [text.partition(" 1 run")[0] for text in texts] == [f"in 1 of {one}" for one in configs]
 
 
 @pytest.mark.parametrize("gain", [1.0, 1.03])
@@ -180,13 +180,13 @@ def test_two_runs_of_one_seed_are_one() -> None:
 @pytest.mark.parametrize("stage", ["train", "confirm"])
 def test_intervals_over_a_few_hundred_samples_cover_the_difference(stage: str) -> None:
     """Paired seeds of three runs each, accuracies counted on 200 samples, and no difference."""
-    rng, held, known = np.random.default_rng(0), 0, 0
+    rng, covered, known = np.random.default_rng(0), 0, 0
     for _ in range(30):
         ours, theirs = (np.round(200 * (0.9 + 0.01 * rng.standard_normal(3))) / 200 for _ in "ab")
         difference = accuracy_difference(run_of([*ours], [*theirs], stage=stage).tables, FAST)
         known += difference is not None
-        held += difference is not None and difference.low <= 0 <= difference.high
-    assert held / known >= 0.92
+        covered += difference is not None and difference.low <= 0 <= difference.high
+    assert covered / known >= 0.92
 
 
 @pytest.mark.parametrize(

@@ -24,16 +24,16 @@ def drawn(num_configs: int, seed: int = 0) -> MadeRun:
 
 
 def test_the_interval_of_a_line_or_a_step_covers_the_truth_in_most_designs() -> None:
-    held = []
+    covered = []
     for seed in range(10):
         found = an.effects(drawn(30, seed).tables, on="samples_per_s").set_index("knob")
         batch, step = found.loc["batch_size"], found.loc["allocator"]
         assert set(found.loc[["batch_size", "lr", "allocator"], "basis"]) == {"additive model"}
         truth = (batch["value"] / batch["reference"]) ** 0.3
         sign = 0.1 if step["value"] == "jemalloc" else -0.1
-        held += [batch["low"] < truth < batch["high"]]
-        held += [step["low"] < math.exp(sign) < step["high"]]
-    assert np.mean(held) > 0.85
+        covered += [batch["low"] < truth < batch["high"]]
+        covered += [step["low"] < math.exp(sign) < step["high"]]
+    assert np.mean(covered) > 0.85
 
 
 def test_knobs_that_change_together_and_few_configs_show_nothing() -> None:

@@ -76,8 +76,8 @@ def test_roles_decide_the_figure_and_a_requested_one_is_shown_of_all_knobs(
     run: RunTables,
 ) -> None:
     found = effects_in(asked_figures(run))
-    told = set(zip(found["knob"], found["metric"], found["kind"], strict=True))
-    assert told == {
+    combinations = set(zip(found["knob"], found["metric"], found["kind"], strict=True))
+    assert combinations == {
         ("num_workers", SPEED, "ratio"),
         ("batch_size", SPEED, "ratio"),
         ("batch_size", ACCURACY, "difference"),

@@ -160,10 +160,10 @@ def test_pairs_are_matched_by_repeat_and_broken_ones_left_out() -> None:
     assert (pairs.num_pairs, pairs.ratio) == (2, pytest.approx(4.0))
 
 
-@pytest.mark.parametrize("whose", [FAST, config()], ids=["ours", "the reference's"])
-def test_a_contaminated_round_is_left_out_where_two_are_clean(whose: Config) -> None:
+@pytest.mark.parametrize("contaminated", [FAST, config()], ids=["ours", "the reference's"])
+def test_a_contaminated_round_is_left_out_where_two_are_clean(contaminated: Config) -> None:
     run = confirm(MadeRun(), {3: [1300.0, 1310.0, 1290.0], 0: [1000.0, 1000.0, 1000.0]})
-    row = next(row for row in run.rows if row["params.num_workers"] == whose["num_workers"])
+    row = next(row for row in run.rows if row["params.num_workers"] == contaminated["num_workers"])
     row |= {**CONTAMINATED, "metrics.samples_per_s": 500.0}
     pairs = pairs_of(run)
     assert pairs.ratio == pytest.approx(1.30, rel=0.01)

@@ -43,7 +43,7 @@ def browser(chromium: str) -> Iterator[Browser]:
 @pytest.fixture
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Open]:
     """Opens a page; afterwards nothing was on its console, and nothing came from elsewhere."""
-    said: list[str] = []
+    errors: list[str] = []
     asked: list[str] = []
     contexts = []
 
@@ -54,8 +54,8 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Open]:
         context = browser.new_context(**more)
         contexts.append(context)
         tab = context.new_page()
-        tab.on("console", lambda message: said.append(message.text))
-        tab.on("pageerror", lambda error: said.append(str(error)))
+        tab.on("console", lambda message: errors.append(message.text))
+        tab.on("pageerror", lambda error: errors.append(str(error)))
         tab.on("request", lambda request: asked.append(request.url))
         tab.goto(path.as_uri())
         return tab
@@ -63,7 +63,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Open]:
     yield open_page
     for context in contexts:
         context.close()
-    assert said == []
+    assert errors == []
     assert [url for url in asked if not url.startswith(("file:", "blob:", "data:"))] == []
 
 
@@ -157,8 +157,8 @@ def test_the_page_can_be_used_by_everyone(
     tab.evaluate("document.querySelectorAll('details').forEach((d) => (d.open = true))")
     tab.evaluate(AXE.read_text(encoding="utf-8"))
     found = tab.evaluate("levels => axe.run({ runOnly: levels })", LEVELS)
-    said = [(v["id"], v["nodes"][0]["html"][:200]) for v in found["violations"]]
-    assert said == []
+    errors = [(v["id"], v["nodes"][0]["html"][:200]) for v in found["violations"]]
+    assert errors == []
     assert len(found["passes"]) > 10
 
 

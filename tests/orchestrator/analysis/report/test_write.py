@@ -65,10 +65,10 @@ def test_a_run_in_which_no_trial_reported_an_objective_has_all_files_and_names_i
 
     assert found.config is None
     text = "\n".join(summary(run.tables, found, run_dir=Path("run")))
-    said = f"no completed trial has reported {' and '.join(missing)}"
-    assert found.why.startswith(said)
-    assert f"no settings can be recommended: {said}" in text
-    assert said[1:] in (tmp_path / "report.html").read_text(encoding="utf-8")
+    reason = f"no completed trial has reported {' and '.join(missing)}"
+    assert found.why.startswith(reason)
+    assert f"no settings can be recommended: {reason}" in text
+    assert reason[1:] in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert (tmp_path / "front.svg").stat().st_size > 0
 
 

@@ -100,12 +100,12 @@ def test_many_small_steps_beat_few_large_ones_at_equal_time() -> None:
 def test_half_of_the_runs_must_be_there() -> None:
     good, bad = [(1.0, 0.95)], [(1.0, 0.5)]
     slow = [(2.0, 0.95)]
-    told = asked_of([[(9.0, 0.95)]], [good, bad], [good, bad, bad], [slow, good, slow])
-    told = told.sort_index()
+    found = asked_of([[(9.0, 0.95)]], [good, bad], [good, bad, bad], [slow, good, slow])
+    found = found.sort_index()
     expected = [9.0, 1.0, math.nan, 4 ** (1 / 3)]
-    assert told["reached_s"].tolist() == pytest.approx(expected, nan_ok=True)
-    assert told["num_reached"].tolist() == [1, 1, 1, 3]
-    assert told["num_runs"].tolist() == [1, 2, 3, 3]
+    assert found["reached_s"].tolist() == pytest.approx(expected, nan_ok=True)
+    assert found["num_reached"].tolist() == [1, 1, 1, 3]
+    assert found["num_runs"].tolist() == [1, 2, 3, 3]
 
 
 def test_curves_that_never_get_there_give_no_time() -> None:

@@ -32,8 +32,8 @@ def test_many_comparisons_are_all_covered_at_once() -> None:
     means = rng.standard_normal((draws, num + 1))
     error = np.sqrt(2 * rng.chisquare(df, draws) / df)
     largest = np.abs(means[:, 1:] - means[:, :1]).max(axis=1) / error
-    held = (largest <= comparison_quantile(num, df)).mean()
-    assert 0.95 <= held <= 0.97  # a little conservative: they share a reference
+    covered = (largest <= comparison_quantile(num, df)).mean()
+    assert 0.95 <= covered <= 0.97  # a little conservative: they share a reference
 
 
 def test_one_value_has_no_interval() -> None:
@@ -111,14 +111,14 @@ def test_the_interval_covers_the_mean_of_these_pairs(
     spread: float, least: float, most: float, df: int
 ) -> None:
     rng = np.random.default_rng(3)
-    held = []
+    covered = []
     for _ in range(4000):
         effects = spread * rng.standard_normal(4)
         variance = 2 * 0.03**2 * rng.chisquare(df) / df if df else 0.0
         values = effects + np.sqrt(2) * 0.03 * rng.standard_normal(4)
         found = mean_difference(values, Noise(variance=variance, df=df))
-        held.append(found.low <= effects.mean() <= found.high)
-    assert least <= np.mean(held) <= most
+        covered.append(found.low <= effects.mean() <= found.high)
+    assert least <= np.mean(covered) <= most
 
 
 def test_holms_correction_by_hand() -> None:

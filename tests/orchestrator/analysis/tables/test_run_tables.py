@@ -48,8 +48,8 @@ def test_the_speed_of_a_config_lies_in_95_of_100_intervals_of_its_runs() -> None
     # Each sweep is a separate group, with a separate pool.
     groups = [sweep.assign(**{GROUP: str(number)}) for number, sweep in enumerate(sweeps)]
     trials = with_intervals(pd.concat(groups, ignore_index=True))
-    held = (trials[f"{SPEED}_low"] <= 1000) & (trials[f"{SPEED}_high"] >= 1000)
-    assert 0.93 <= held.mean() <= 0.97
+    covered = (trials[f"{SPEED}_low"] <= 1000) & (trials[f"{SPEED}_high"] >= 1000)
+    assert 0.93 <= covered.mean() <= 0.97
 
 
 def test_without_repeats_it_is_the_run_s_own_with_a_note() -> None:

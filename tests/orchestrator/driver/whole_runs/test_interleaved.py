@@ -66,10 +66,10 @@ def test_the_runs_of_a_round_are_interleaved(run_cli: RunCli, tmp_path: Path) ->
         assert order[:2] == ["started", "started"]
         assert order[-2:] == ["finished", "finished"]
         assert len(order[order.index("finished") :]) == 2
-    said = json.loads((out / "recommended.json").read_text())
-    ours, theirs = (which["figures"]["samples_per_s"] for which in (said, said["baseline"]))
+    found = json.loads((out / "recommended.json").read_text())
+    ours, theirs = (which["figures"]["samples_per_s"] for which in (found, found["baseline"]))
     assert 1.4 < ours / theirs < 2.6, "13 ms a step beside 7 ms"
-    assert (said["speedup"]["basis"], said["speedup"]["num_pairs"]) == ("confirm", 2)
+    assert (found["speedup"]["basis"], found["speedup"]["num_pairs"]) == ("confirm", 2)
 
 
 def _order(events: Sequence[dict[str, Any]], ids: pd.Series) -> list[str]:

@@ -166,8 +166,8 @@ def test_an_objective_that_no_trial_would_have_is_refused_before_anything_starts
     refusals = {"cost": "cost has no prices"}
     if not local_machine().gpus:
         refusals["peak_gpu_gib"] = "peak_gpu_gib is measured on GPUs, and none is here"
-    for metric, said in refusals.items():
+    for metric, message in refusals.items():
         file = written(tmp_path, f'objectives=[minimize("{metric}")],')
         done = run_main(file, *COMMON, "--executor", "inline", "--out", tmp_path / "r", code=2)
-        assert said in done.stderr
+        assert message in done.stderr
         assert not (tmp_path / "r").exists()

@@ -158,8 +158,8 @@ def test_a_full_disk_ends_a_sweep_that_can_be_resumed(run_cli: RunCli, tmp_path:
         code=1,
     )
 
-    said = f"error: [Errno 27] File too large: '{out / 'journal.jsonl'}'\nto resume: "
-    assert said in done.stderr
+    message = f"error: [Errno 27] File too large: '{out / 'journal.jsonl'}'\nto resume: "
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     before = finished_counts(out)
     assert 1 <= len(before) < 3

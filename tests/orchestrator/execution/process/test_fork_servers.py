@@ -58,11 +58,11 @@ def test_a_server_that_ends_while_it_imports_is_named_with_its_error(
     monkeypatch.setattr(fork_client, "LISTENS_WITHIN_S", 3.0)
     with (
         servers_with("broken", tmp_path) as servers,
-        pytest.raises(ServerError) as said,
+        pytest.raises(ServerError) as refused,
         forked(servers.socket_for("tuned", ("broken",)), tmp_path),
     ):
         pass
-    first, *rest = str(said.value).splitlines()
+    first, *rest = str(refused.value).splitlines()
     why = "ModuleNotFoundError: No module named 'nothing_that_exists'"
     assert first == f"the fork server did not start: {why}"
     assert rest[-1] == why, "the traceback is below"
@@ -182,16 +182,16 @@ def test_marked_processes_end_with_the_owner(is_killed: bool) -> None:
     assert alive_after(pids, within_s=30) == []
 
 
-SAYS_WHERE = "from pathlib import Path\nPath({told!r}).write_text(__file__)\n"
+WRITES_ITS_PATH = "from pathlib import Path\nPath({target!r}).write_text(__file__)\n"
 
 
 def test_a_server_imports_from_the_root_first_and_the_sweeps_own_folder_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root, own, told = tmp_path / "root", tmp_path / "root/sweeps", tmp_path / "told"
+    root, own, paths = tmp_path / "root", tmp_path / "root/sweeps", tmp_path / "paths"
     own.mkdir(parents=True)
     (root / ".git").touch()
-    told.mkdir()
+    paths.mkdir()
     # One at the root, one in a package called like ours, and two in the sweep's folder, one of
     # them called like an installed module.
     (root / "trainables").mkdir()
@@ -199,7 +199,7 @@ def test_a_server_imports_from_the_root_first_and_the_sweeps_own_folder_last(
     for place in ("at_root", "trainables/in_folder", "sweeps/beside_it", "sweeps/optuna"):
         file = root / f"{place}.py"
         file.parent.mkdir(exist_ok=True)
-        file.write_text(SAYS_WHERE.format(told=str(told / file.stem)))
+        file.write_text(WRITES_ITS_PATH.format(target=str(paths / file.stem)))
     monkeypatch.setattr("sys.path", list(sys.path))
     make_importable(own / "question.py")
     modules = ("at_root", "trainables.in_folder", "beside_it", "optuna.distributions")
@@ -208,7 +208,7 @@ def test_a_server_imports_from_the_root_first_and_the_sweeps_own_folder_last(
         forked(servers.socket_for("tuned", modules), tmp_path) as process,
     ):
         assert process.pid
-    assert {path.name: path.read_text() for path in told.iterdir()} == {
+    assert {path.name: path.read_text() for path in paths.iterdir()} == {
         "at_root": str(root / "at_root.py"),
         "in_folder": str(root / "trainables/in_folder.py"),
         "beside_it": str(own / "beside_it.py"),

@@ -47,13 +47,13 @@ class Tune:
             error_file=str(self.error_file),
         )
 
-    def say(self, ray_id: str, **fields: Any) -> bool:  # noqa: ANN401 - fields of a message
+    def send(self, ray_id: str, **fields: Any) -> bool:  # noqa: ANN401 - fields of a message
         """Pass a message on; return True if the trial is to stop."""
         return self.launches.take(self.trial(ray_id), Message(**fields))
 
     def start(self, ray_id: str, trial_id: str) -> None:
         start = Started(trial_id=trial_id, node="here", cores=1)
-        self.say(ray_id, updates=((trial_called(trial_id), start),))
+        self.send(ray_id, updates=((trial_called(trial_id), start),))
 
 
 def launches_of(
@@ -121,8 +121,8 @@ def test_the_control_loop_receives_updates_in_the_order_of_a_message(
     tune = tune_of(launch_of("a"))
     tune.ask("1")
     tune.start("1", "a")
-    assert not tune.say("1", updates=news(1, 2), notes=("n",))
-    tune.say("1", updates=(*news(3), END))
+    assert not tune.send("1", updates=news(1, 2), notes=("n",))
+    tune.send("1", updates=(*news(3), END))
 
     assert [each.epoch for each in tune.conductor.reports["a"]] == [1, 2, 3]
     assert tune.conductor.results == {"a": COMPLETED}
@@ -133,7 +133,7 @@ def test_a_stop_ends_the_trial_and_keeps_its_actor(tune_of: StartTune, launch_of
     tune = tune_of(launch_of("a"), stop_when=lambda _trial, report: report.epoch == 1)
     tune.ask("1")
     tune.start("1", "a")
-    assert tune.say("1", updates=news(1, 2))
+    assert tune.send("1", updates=news(1, 2))
 
     assert tune.halted == ["1"]
     assert tune.killed == []
@@ -170,7 +170,7 @@ def test_a_ray_that_has_died_has_no_rows(tune_of: StartTune, launch_of: LaunchOf
     is_over.append(True)
     calls: list[Callable[[], object]] = [
         lambda: tune.ask("2"),
-        lambda: tune.say("1", updates=news(1)),
+        lambda: tune.send("1", updates=news(1)),
         lambda: launches.fail(tune.trial("1")),
         launches.stop_all,
     ]
@@ -235,10 +235,10 @@ def test_a_launch_that_waits_for_leased_cores_is_reported_with_them(
     tune = tune_of(launch_of("a"))
     tune.ask("1")
     tune.now += FIRST_REPORT_S
-    tune.say("1", waiting="cores")
-    tune.say("1", waiting="cores")
+    tune.send("1", waiting="cores")
+    tune.send("1", waiting="cores")
     assert tune.conductor.waited == ["cores"], "soon, then now and then"
     tune.now += WAIT_REPORT_S
-    tune.say("1", waiting="cores")
+    tune.send("1", waiting="cores")
     tune.launches.stop_all()
     assert tune.conductor.waited == ["cores"] * 2

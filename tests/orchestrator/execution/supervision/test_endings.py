@@ -69,8 +69,8 @@ def test_a_worker_lost_while_the_kernel_killed_for_memory_is_infeasible(
     assert result_ending(result, telemetry(killed=killed)) == expected
 
 
-def end(reason: str, at_s: float = 0.0, *, state: str = "failed", **said: bool) -> RankEnd:
-    result: Any = {"state": TrialState(state), "reason": reason, "failed_at": at_s, **said}
+def end(reason: str, at_s: float = 0.0, *, state: str = "failed", **more: bool) -> RankEnd:
+    result: Any = {"state": TrialState(state), "reason": reason, "failed_at": at_s, **more}
     return RankEnd(code=0, result=result)
 
 

@@ -178,14 +178,14 @@ def paused_launch(folder: Path) -> Launch:
 
 
 @pytest.mark.parametrize(
-    ("function", "said"),
+    ("function", "what"),
     [
         ("copytree", "trained from the beginning, since its curve's checkpoint cannot be read"),
         ("move", "paused without a checkpoint, since it cannot be kept"),
     ],
 )
 def test_a_pause_without_its_checkpoint_is_reported(
-    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, said: str
+    servers: ForkServers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, what: str
 ) -> None:
     def full(_source: Path, _target: Path) -> None:
         raise OSError("no room")
@@ -194,5 +194,5 @@ def test_a_pause_without_its_checkpoint_is_reported(
     course = course_of(paused_launch(tmp_path), servers, tmp_path)
     assert (course.result.state, course.reports[-1]) == (TrialState.STOPPED, 2)
     assert [note for note in course.notes if "checkpoint" in note] == [
-        f"trial trial is {said}: no room"
+        f"trial trial is {what}: no room"
     ]

@@ -47,7 +47,7 @@ def test_of_equally_fast_settings_the_cheapest_is_trained_with(findings: Finding
     assert findings.speeds.mean(best[-1]) < findings.speeds.mean(best[1])
 
 
-def told(findings: Findings, *results: tuple[int | None, TrialResult]) -> Curve:
+def curve_after(findings: Findings, *results: tuple[int | None, TrialResult]) -> Curve:
     key = findings.factors.candidates.keys[0]
     for pause, result in results:
         findings.tell(trial(findings, key, Stage.TRAIN, pause), result)
@@ -59,9 +59,9 @@ def paused(**metrics: float) -> TrialResult:
 
 
 def test_a_paused_curve_is_not_over_and_a_completed_one_is(findings: Findings) -> None:
-    curve = told(findings, (1, paused(val_acc=0.5, epochs=1, step_ms=2.0)))
+    curve = curve_after(findings, (1, paused(val_acc=0.5, epochs=1, step_ms=2.0)))
     assert (curve.epochs, curve.figures, curve.is_over) == (1, (0.5,), False)
-    curve = told(findings, (None, completed(val_acc=0.9, epochs=9, step_ms=3.0)))
+    curve = curve_after(findings, (None, completed(val_acc=0.9, epochs=9, step_ms=3.0)))
     assert (curve.epochs, curve.figures, curve.is_over) == (9, (0.9,), True)
     assert (curve.history, curve.step_ms) == ([(1, (0.5,)), (9, (0.9,))], [2.0, 3.0])
 
@@ -75,7 +75,7 @@ def test_a_paused_curve_is_not_over_and_a_completed_one_is(findings: Findings) -
     ],
 )
 def test_a_curve_without_figures_is_lost(findings: Findings, result: TrialResult) -> None:
-    curve = told(findings, (1, result))
+    curve = curve_after(findings, (1, result))
     assert (curve.is_lost, curve.is_over, curve.figures) == (True, True, None)
     assert findings.mean_figures(curve.config) is None
 

@@ -16,14 +16,14 @@ class Listening(Search):
 
     def __init__(self, workers: int) -> None:
         config = {**six_configs().baseline, "workers": workers}
-        self.told: list[int] = []
+        self.received: list[int] = []
         self._left = [Proposal(config=config, budget=six_configs().budget)]
 
     def ask(self) -> Proposal | None:
         return self._left.pop() if self._left else None
 
     def tell(self, trial: Trial, result: TrialResult) -> None:
-        self.told.append(trial.config["workers"])
+        self.received.append(trial.config["workers"])
 
     def should_stop(self, trial: Trial, report: Report) -> bool:
         return True
@@ -49,7 +49,7 @@ def test_a_phase_receives_only_its_trials() -> None:
     search = Stages(six_configs(), [Searching(first), OneRun(), Searching(second)])
     trials = play(search).trials
 
-    assert (first.told, second.told) == ([3], [6])
+    assert (first.received, second.received) == ([3], [6])
     assert [search.should_stop(trial, REPORT) for trial in trials] == [True, False, True]
 
 

@@ -290,14 +290,14 @@ def test_a_note_is_written_once(log: tuple[io.StringIO, Lines, Scribe]) -> None:
     for _ in range(3):
         scribe.record("note", text="the disk is nearly full")
         tracker.note("MLflow is away")
-    held_up = scribe.asked(make_trial(0))
+    waiting = scribe.asked(make_trial(0))
     for seconds, what in ((10.1, "2 GPUs"), (20.2, "2 GPUs"), (200.3, "1 GPU"), (210.4, "2 GPUs")):
-        scribe.record("waiting", trial_id=held_up.id, seconds=seconds, what=what)
+        scribe.record("waiting", trial_id=waiting.id, seconds=seconds, what=what)
     assert stream.getvalue().count("! the disk is nearly full") == 1
     assert stream.getvalue().count("! MLflow is away") == 1
-    assert stream.getvalue().count(f"! {held_up.id[:6]} has waited 0:10 for 2 GPUs") == 1
+    assert stream.getvalue().count(f"! {waiting.id[:6]} has waited 0:10 for 2 GPUs") == 1
     assert stream.getvalue().count("2 GPUs") == 1
-    assert stream.getvalue().count(f"! {held_up.id[:6]} has waited 3:20 for 1 GPU") == 1
+    assert stream.getvalue().count(f"! {waiting.id[:6]} has waited 3:20 for 1 GPU") == 1
 
 
 def test_trials_of_an_earlier_process_are_counted_and_not_shown_again(

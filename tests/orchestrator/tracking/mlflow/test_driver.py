@@ -97,20 +97,20 @@ def _policies(pid: int) -> list[int]:
 
 
 def test_a_server_that_is_away_has_one_note_and_costs_the_sweep_nothing(run_dir: Path) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    tracker = MlflowMirror(run_dir, f"http://127.0.0.1:{port}", say=said.append, bound_s=1.0)
+    tracker = MlflowMirror(run_dir, f"http://127.0.0.1:{port}", say=messages.append, bound_s=1.0)
     scribe = Scribe(run_dir, tracker.apply).sweep()
     longest_s = 0.0
     deadline = time.monotonic() + 30
-    while not said and time.monotonic() < deadline:
+    while not messages and time.monotonic() < deadline:
         began = time.monotonic()
         tracker.tick()
         longest_s = max(longest_s, time.monotonic() - began)
         time.sleep(0.05)
     scribe.whole(make_trial(0))
     (line,) = tracker.close(0)
-    assert len(said) == 1
+    assert len(messages) == 1
     assert longest_s < 0.5
     assert "incomplete" in line

@@ -43,8 +43,8 @@ def sleep(monkeypatch: pytest.MonkeyPatch) -> FakeSleep:
 
 def followed(run_dir: Path, uri: str) -> tuple[int, list[Status]]:
     """Follow a run once; return the exit code and the status messages."""
-    said: list[Status] = []
-    return Follower(run_dir, uri, "", said.append).finish(0), said
+    statuses: list[Status] = []
+    return Follower(run_dir, uri, "", statuses.append).finish(0), statuses
 
 
 def refused_address() -> str:
@@ -56,16 +56,16 @@ def refused_address() -> str:
 def test_a_store_that_is_away_is_tried_four_times_and_its_password_not_shown(
     scribe: Scribe, sleep: FakeSleep, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    code, said = followed(scribe.run_dir, refused_address())
+    code, statuses = followed(scribe.run_dir, refused_address())
     assert (code, sleep.slept_s) == (1, [1.0, 2.0, 4.0])
-    assert [next(iter(status)) for status in said] == ["failed"] * 4
-    reason = str(said[0]["failed"])
+    assert [next(iter(status)) for status in statuses] == ["failed"] * 4
+    reason = str(statuses[0]["failed"])
     assert reason.startswith("http://***@127.0.0.1:")
     assert "Connection refused" in reason, "the cause is at the end of a long message"
     assert "\n" not in reason
     shown = capfd.readouterr()
     assert "Traceback" in shown.err, "the log has all of it"
-    assert "secret" not in f"{said}{shown}"
+    assert "secret" not in f"{statuses}{shown}"
 
 
 def test_a_store_that_comes_back_gets_all_of_the_run(
@@ -76,11 +76,11 @@ def test_a_store_that_comes_back_gets_all_of_the_run(
     in_the_way = tmp_path / "store"
     in_the_way.write_text("no folder")
     sleep.meanwhile = in_the_way.unlink
-    code, said = followed(scribe.run_dir, sqlite(in_the_way))
+    code, statuses = followed(scribe.run_dir, sqlite(in_the_way))
     assert (code, sleep.slept_s) == (0, [1.0])
     (parent,), _ = runs_of(sqlite(in_the_way))
     ids = {"experiment": parent.info.experiment_id, "parent": parent.info.run_id}
-    assert (next(iter(said[0])), said[1:]) == ("failed", [{"done": True, **ids}])
+    assert (next(iter(statuses[0])), statuses[1:]) == ("failed", [{"done": True, **ids}])
     assert_mirrored(sqlite(in_the_way), scribe.run_dir)
 
 

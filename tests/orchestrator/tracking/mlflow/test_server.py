@@ -15,19 +15,19 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 def test_a_server_killed_midway_gets_everything_once_when_it_is_back(tmp_path: Path) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     port, run_dir = free_port(), tmp_path / "run"
     store = ["--backend-store-uri", f"sqlite:///{tmp_path / 'server.db'}"]
     store += ["--artifacts-destination", str(tmp_path / "artifacts")]
     with serving(tmp_path, port, *store) as uri:
-        tracker = MlflowMirror(run_dir, uri, say=said.append, bound_s=120.0)
+        tracker = MlflowMirror(run_dir, uri, say=messages.append, bound_s=120.0)
 
-        def tell(event: Event) -> None:
+        def follow(event: Event) -> None:
             # It would take its time from the first trial on: see test_priority.py.
             if not isinstance(event, Started):
                 tracker.apply(event)
 
-        scribe = Scribe(run_dir, tell).sweep()
+        scribe = Scribe(run_dir, follow).sweep()
         for number in range(2):
             scribe.whole(make_trial(number))
         half_done = scribe.asked(make_trial(2))
@@ -37,7 +37,7 @@ def test_a_server_killed_midway_gets_everything_once_when_it_is_back(tmp_path: P
     scribe.reported(half_done, 2)
     scribe.reported(half_done, 3)
     scribe.finished(half_done)
-    awaited(lambda: tracker.tick() or said, "a message", within_s=120)
+    awaited(lambda: tracker.tick() or messages, "a message", within_s=120)
     for number in range(3, 5):
         scribe.whole(make_trial(number))
         tracker.tick()
@@ -45,7 +45,7 @@ def test_a_server_killed_midway_gets_everything_once_when_it_is_back(tmp_path: P
     write_tables(run_dir)
     with serving(tmp_path, port, *store):
         lines = tracker.close(0)
-        assert len(said) == 1
+        assert len(messages) == 1
         assert lines[0].startswith(f"MLflow:      {uri}/#/experiments/")
         assert_mirrored(uri, run_dir)
         (parent,), _ = runs_of(uri)

@@ -196,9 +196,9 @@ def test_words_are_those_of_the_metric(made_of: Callable[[], MadeRun], tmp_path:
     run_dir = run.write(tmp_path / "run")
     tables = load_run(run_dir)
     lines = summary(tables, write_all(tables, run_dir), run_dir=run_dir)
-    said = text_of((run_dir / "report.html").read_text()) + "\n".join(lines)
-    assert "reward" in said
-    assert "accura" not in said
+    text = text_of((run_dir / "report.html").read_text()) + "\n".join(lines)
+    assert "reward" in text
+    assert "accura" not in text
 
 
 SETTING, FIGURE, THEIRS, THEIR_RATIO, OURS, OUR_RATIO, OUR_CONFIG = range(7)
@@ -278,8 +278,8 @@ def test_figures_of_another_data_set_are_not_shown(view: View, named: str) -> No
     sweep = with_sweep(view, published=(published,))
     _, study = published_of(sweep)
     theirs = named or "the sweep's own data set"
-    said = f"its figures are of {theirs}: they are not shown beside those of products-synthetic"
-    assert (study.table, study.notes) == (None, (said,))
+    text = f"its figures are of {theirs}: they are not shown beside those of products-synthetic"
+    assert (study.table, study.notes) == (None, (text,))
     page = html_of(sweep)
     assert "87.73" not in page
     assert "they are not shown beside those of products-synthetic." in page

@@ -51,8 +51,8 @@ def test_what_no_pair_shows_is_noted() -> None:
     run = ignoring_lr()
     run.add_runs(config(batch_size=500, dropout=0.1), [900.0])
     section = effects_of(view_of_run(run))
-    (said,) = (note for note in section.notes if note.startswith("no two configs differ"))
-    assert {"samples_per_s", "val_acc", "batch_size", "dropout"} <= set(re.findall(r"\w+", said))
+    (text,) = (note for note in section.notes if note.startswith("no two configs differ"))
+    assert {"samples_per_s", "val_acc", "batch_size", "dropout"} <= set(re.findall(r"\w+", text))
     assert "batch_size" not in {row[0].text for row in section.table.rows}
 
 

@@ -141,10 +141,10 @@ def test_all_that_is_wrong_with_a_space_is_reported_at_once() -> None:
     with collecting_problems() as problems:
         Sweep(trainable, question="Any?", space=wrong, objectives=[maximize("score")])
 
-    said = "\n".join(map(str, problems))
-    assert "seed: None is not a whole number, and integers(0, 8) draws such" in said
-    assert "n: choice() of no values" in said
-    assert "'model/lrr' is not a knob of scores_config; did you mean 'model/lr'?" in said
+    text = "\n".join(map(str, problems))
+    assert "seed: None is not a whole number, and integers(0, 8) draws such" in text
+    assert "n: choice() of no values" in text
+    assert "'model/lrr' is not a knob of scores_config; did you mean 'model/lr'?" in text
     assert len(problems) == 3
 
 
@@ -164,7 +164,7 @@ class Steps(tune.Trainable):
 
 
 @pytest.mark.parametrize(
-    ("function", "others", "says"),
+    ("function", "others", "message"),
     [
         (Other, {}, "Other is a class that is not derived from Ray Tune's Trainable"),
         (Steps, {}, r'Steps is a class, .* without an end.*\n.*stop={"training_iteration": 10}'),
@@ -180,9 +180,9 @@ class Steps(tune.Trainable):
     ],
 )
 def test_what_cannot_run_is_refused_with_the_way_out(
-    function: Any, others: dict[str, Any], says: str
+    function: Any, others: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(SweepError, match=f"(?s)test_from_ray.py:.*{says}"):
+    with pytest.raises(SweepError, match=f"(?s)test_from_ray.py:.*{message}"):
         from_ray(function, **{"config": CONFIG, **others})
 
 

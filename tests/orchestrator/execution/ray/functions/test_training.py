@@ -28,7 +28,7 @@ W = 2.0
 CONFIG: Config = {"w": W, "model": {"depth": 3, "act": "relu"}, "layers": [8, 4]}
 
 
-def say(score: float) -> Any:
+def give(score: float) -> Any:
     tune.report({"score": score})
 
 
@@ -56,7 +56,7 @@ def yields_dictionaries(config: Config) -> Iterator[Config]:
 
 
 def raises(config: Config) -> None:
-    say(1.0)
+    give(1.0)
     raise ValueError("no")
 
 
@@ -95,17 +95,17 @@ COUNTED = [{"score": float(number + 2), "whole": float(number - 1)} for number i
     [
         (reports_thrice, {}, "completed", THRICE),
         (reports_thrice, {"score": 3.0}, "completed", THRICE[:2]),
-        (lambda c: say(c["model"]["depth"] * sum(c["layers"])), {}, "completed", scores(36)),
-        (lambda c: c["layers"].append(c.pop("w")) or say(sum(c["layers"])), {}, "completed",
+        (lambda c: give(c["model"]["depth"] * sum(c["layers"])), {}, "completed", scores(36)),
+        (lambda c: c["layers"].append(c.pop("w")) or give(sum(c["layers"])), {}, "completed",
          scores(14)),
         (returns_a_dictionary, {}, "completed", scores(6)),
         (returns_a_number, {}, "completed", [{"_metric": 2.5}]),
-        (lambda _: say(1.0) or "done", {}, "failed", scores(1)),
+        (lambda _: give(1.0) or "done", {}, "failed", scores(1)),
         (yields_dictionaries, {}, "completed", scores(0, 2, 4)),
         (yields_numbers, {}, "completed", [{"_metric": 1.5}, {"_metric": 2.5}]),
         (raises, {}, "failed", scores(1)),
-        (lambda _: say(1.0) or sys.exit(3), {}, "failed", scores(1)),
-        (lambda _: say(1.0) or sys.exit(0), {}, "completed", scores(1)),
+        (lambda _: give(1.0) or sys.exit(3), {}, "failed", scores(1)),
+        (lambda _: give(1.0) or sys.exit(0), {}, "completed", scores(1)),
         (tune.with_resources(returns_a_dictionary, {"cpu": 1}), {}, "completed", scores(6)),
         (Owner().train, {}, "completed", scores(4)),
         (Endless, {"training_iteration": 4}, "completed", COUNTED),
@@ -132,7 +132,7 @@ def test_the_state_and_the_reports_are_those_of_ray_tune(
 
 def test_ray_tune_s_parameters_are_given() -> None:
     # A Ray that ends forgets the data.
-    function = tune.with_parameters(lambda _, data: say(float(data.sum())), data=np.arange(4.0))
+    function = tune.with_parameters(lambda _, data: give(float(data.sum())), data=np.arange(4.0))
     assert trained(from_ray(function, config=CONFIG)) == scores(6)
 
 
@@ -231,10 +231,10 @@ class CountsInFiles(Counts):
 
 def test_its_steps_are_reported_until_it_is_done() -> None:
     before = Counts.cleaned
-    told = trained(from_ray(Counts, config={"w": 6}, stop={}))
-    assert [each["x"] for each in told] == [7, 8, 9]
-    assert [each["inner/i"] for each in told] == [0, 1, 2]
-    assert {each["own"] for each in told} == {1.0}
+    reports = trained(from_ray(Counts, config={"w": 6}, stop={}))
+    assert [each["x"] for each in reports] == [7, 8, 9]
+    assert [each["inner/i"] for each in reports] == [0, 1, 2]
+    assert {each["own"] for each in reports} == {1.0}
     assert Counts.cleaned == before, "its own class is derived from"
 
 
@@ -246,5 +246,5 @@ def test_it_resumes_from_its_checkpoint(made: type, tmp_path: Path) -> None:
     short = from_ray(made, config={"w": 0}, stop={"training_iteration": 2}, keeps_checkpoints=True)
 
     trained(short, folder=tmp_path)
-    told = trained(trainable, folder=tmp_path)
-    assert [(each["x"], each["inner/i"]) for each in told] == [(3, 2), (4, 3)]
+    reports = trained(trainable, folder=tmp_path)
+    assert [(each["x"], each["inner/i"]) for each in reports] == [(3, 2), (4, 3)]
