@@ -1,8 +1,8 @@
 """Test files that depend on what has changed: ``python -m tests.changed``.
 
-Changed is what differs from the commit that this branch left ``origin/main`` at, and what git does
-not track yet. A test depends on what it imports, directly or not, and on each ``conftest.py`` above
-it; one that runs the program depends on all that the program imports.
+Changed files differ from the commit at which this branch left ``origin/main``, or are not tracked
+by git yet. A test depends on what it imports, directly or not, and on each ``conftest.py`` above
+it; a test that runs the program depends on all that the program imports.
 """
 
 import subprocess
@@ -15,11 +15,11 @@ RUNNERS = {"run_cli", "start_cli", "finished_run", "copied_run"}
 """Fixtures that run the program."""
 
 ABOUT_FILES = ("tests/test_documents.py", "tests/test_repository.py", "tests/test_ci.py")
-"""Tests of what is not Python."""
+"""Tests of files that are not Python."""
 
 
 def changed_files(root: Path) -> set[str]:
-    """Return what has changed, relative to the root of a checkout."""
+    """Return the changed files, relative to the root of a checkout."""
     base = _git(root, "merge-base", "HEAD", "origin/main") or ["HEAD"]
     others = _git(root, "ls-files", "--others", "--exclude-standard")
     return {*_git(root, "diff", "--name-only", base[0]), *others}

@@ -78,7 +78,7 @@ def pytest_configure(config: pytest.Config) -> None:
     with contextlib.suppress(ImportError):  # none of the tests on a GPU has properties
         import hypothesis
 
-        # A machine under load is slow; that is no property of what is tested.
+        # A machine under load is slow; that is no property of the tested code.
         hypothesis.settings.register_profile("tests", deadline=None)
         hypothesis.settings.load_profile("tests")
 
@@ -90,7 +90,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import no file that has no test for this half of ``make test``."""
+    """Import only files with tests for this half of ``make test``."""
     wanted, path = config.option.markexpr, collection_path
     if path.suffix != ".py" or not wanted.endswith((") and alone", ") and not alone")):
         return None
@@ -111,7 +111,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Leave what the imports make out of all garbage collections, now and later."""
+    """Exclude the objects of the imports from all garbage collections, now and later."""
     gc.disable()
     try:
         return (yield)
@@ -126,7 +126,7 @@ def _is_in(places: tuple[str, ...], path: Path) -> bool:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what needs a GPU where there is none."""
+    """Skip tests that need a GPU if there is none."""
     if item.get_closest_marker("gpu") is None:
         return
     import torch

@@ -1,4 +1,4 @@
-"""Programs run to their end, what is waited for, and the cost of a command's ``--help``."""
+"""Programs run to their end, waits for a condition, and the cost of a command's ``--help``."""
 
 import os
 import subprocess
@@ -35,7 +35,7 @@ def python(*words: str | Path, **options: Any) -> Done:  # noqa: ANN401 - of sub
 
 
 def awaited(seen: Callable[[], Seen], what: str, *, within_s: float = 30.0) -> Seen:
-    """Return what a function returns once that is true; fail where it takes too long."""
+    """Return a function's result once it is true; fail if that takes too long."""
     deadline = time.monotonic() + within_s
     while not (found := seen()):
         assert time.monotonic() < deadline, f"not within {within_s:g} s: {what}"

@@ -12,7 +12,7 @@ import psutil
 from tests.zygote import STARTED
 
 MARK = "SWEEP_TESTS"
-"""Environment variable by which every process that a test starts is known, daemons too."""
+"""Environment variable that marks every process that a test starts, daemons too."""
 
 SET_BY_LIBRARIES = (
     "CUDA_", "DGL", "KMP_", "MLFLOW_", "MPL", "OMP_", "PYTEST_", "PYTHONBREAKPOINT", "RAY_",
@@ -135,10 +135,10 @@ def _is_rays_alone(process: psutil.Process) -> bool:
 
 
 def _ours(before: frozenset[int]) -> list[psutil.Process]:
-    """Return the processes of this test run that are new, but not the business of an older one.
+    """Return the new processes of this test run that do not belong to an older one.
 
-    A worker that a Ray cluster of the whole module starts is the cluster's business. A daemon may
-    have forked itself away between the list of processes and the look at each: hence a second look.
+    A worker that a Ray cluster of the whole module starts belongs to the cluster. A daemon may
+    have forked between the list of processes and the look at each: hence a second look.
     """
     return _seen_now(before) or _seen_now(before)
 

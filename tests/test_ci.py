@@ -21,7 +21,7 @@ def ci(folder: Path, make: str, **variables: str) -> tuple[int, list[str]]:
     for name, text in (("make", make), ("apt-get", "#!/bin/sh\n")):
         (programs / name).write_text(text)
         (programs / name).chmod(0o755)
-    # A pytest within must not take itself for a worker of this one.
+    # An inner pytest must not take itself for a worker of this one.
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     path = f"{programs}:{os.environ['PATH']}"
     done = subprocess.run(

@@ -28,7 +28,7 @@ NAMES = {
     "PIL": "pillow",
     "tensorboardX": "tensorboardx",
 }
-"""Distributions of modules that are not called like them."""
+"""Distributions with another name than their modules."""
 BROUGHT_ALONG = {"sqlalchemy": "mlflow", "pillow": "torchvision"}
 """Requirements that come with another requirement."""
 
@@ -78,7 +78,7 @@ def test_what_is_imported_is_asked_for() -> None:
 
 
 OTHER_NAMES = {"pytorch_lightning"}
-"""Distributions that a module of ours takes in the place of one that is asked for."""
+"""Distributions that a module of ours accepts instead of a declared one."""
 
 
 def test_the_pinned_versions_are_within_the_ranges() -> None:

@@ -103,7 +103,7 @@ SHOWN_BY = {
     "trainables/graph/training_state.py": "tests/trainables/test_rgat.py",
     "trainables/loading/sources.py": "tests/trainables/loading/test_order.py",
 }
-"""Modules that no test imports, and the file that shows them."""
+"""Modules that no test imports, and the file that tests them."""
 
 
 def test_every_module_has_a_test() -> None:

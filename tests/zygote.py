@@ -2,7 +2,7 @@
 
 A fork server imports torch for a second and a half, longer than most sweeps of the tests take.
 Here one process a test run imports it. Each server is still a process with its own environment,
-folder, output and children; allocators alone are as in that one.
+folder, output and children; only the allocators are as in that one.
 """
 
 import gc
@@ -94,7 +94,7 @@ class Forked:
 
 
 def serve(path: Path) -> None:
-    """Import what is slow, then fork until standard input is closed."""
+    """Import the slow modules, then fork until standard input is closed."""
     for module in PRELOADED:
         importlib.import_module(module)
     gc.freeze()

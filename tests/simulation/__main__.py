@@ -11,7 +11,7 @@ def main(given: str) -> int:
     first, _, end = given.partition("-")
     seeds = range(int(first), int(end)) if end else range(int(first), int(first) + 1)
     schedule(seeds[0])
-    gc.freeze()  # what the imports have made is looked through for nothing
+    gc.freeze()  # a collection would visit the imports' objects in vain
     began, failed = time.process_time(), 0
     for seed in seeds:
         if not (wrong := played(seed)):

@@ -57,7 +57,7 @@ class Disk:
 
     @contextmanager
     def process(self, fault: Fault | None, **acts: Callable[[], None]) -> Iterator[None]:
-        """Be the disk of a process; at the fault's step something happens to it, or ``acts``."""
+        """Act as the disk of a process; at the fault's step apply the fault, or call its act."""
         self.fault, self.acts, self.num_steps, self.is_dead = fault, acts, 0, False
         calls: dict[str, Any] = {name: self._call(name, getattr(os, name)) for name in CALLS}
         try:

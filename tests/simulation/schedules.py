@@ -1,4 +1,4 @@
-"""Schedules of faults from a seed: a sweep is resumed until it ends, and must be as undisturbed."""
+"""Schedules of faults from a seed: a sweep resumes until it ends, and equals an undisturbed one."""
 
 import random
 import tempfile
@@ -69,7 +69,7 @@ def undisturbed(case: Case) -> tuple[list[dict[str, Any]], tuple[str, str], int]
 
 
 def played(seed: int) -> list[str]:
-    """Play the schedule of a seed; return what must not be."""
+    """Play the schedule of a seed; return the violations."""
     return play(*schedule(seed), seed)
 
 
@@ -83,7 +83,7 @@ def schedule(seed: int) -> tuple[Case, list[Fault]]:
 
 
 def play(case: Case, faults: Sequence[Fault], seed: object) -> list[str]:
-    """Play faults, a process each, then one more to the end; return what must not be."""
+    """Play faults, a process each, then one more to the end; return the violations."""
     rows, answer, _ = undisturbed(case)
     with machine(case, seed) as made:
         for fault in faults:

@@ -49,7 +49,7 @@ def test_study_runs_on_set_that_comes_with_it(sweep: str, tmp_path: Path, run_cl
 
 NAMES = [path.stem for path in Path(sweeps.__path__[0]).glob("[!_]*.py")]
 ONCE = {"graph_memory"}
-"""An evaluation takes half as long as an epoch there, and memory is what is asked about."""
+"""An evaluation takes half as long as an epoch there, and the question is about memory."""
 
 
 @pytest.mark.parametrize("name", NAMES)

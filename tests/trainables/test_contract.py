@@ -101,7 +101,7 @@ def losses_of(
 
 
 DRAWING = [case for case in CASES if case.same_on_gpu]
-"""Those that draw from the device's own generator, for dropout: see their ``device``."""
+"""Trainables that draw from the device's own generator, for dropout: see their ``device``."""
 
 
 @pytest.mark.gpu
@@ -154,7 +154,7 @@ def printed(script: str, *args: str, allocator: str) -> Any:  # noqa: ANN401 - w
 
 @pytest.mark.slow
 def test_an_allocator_changes_nothing_that_is_learned() -> None:
-    """That glibc's settings are in force is seen in the faults: see test_allocators.py.
+    """The page faults show that glibc's settings are in force: see test_allocators.py.
 
     This process has the default one.
     """
@@ -210,7 +210,7 @@ def test_the_defaults_run_here_and_with_a_gpu(case: Case) -> None:
     ],
 )
 def test_what_needs_a_gpu_gives_a_reason_without_one(case: Case, knob: str, value: object) -> None:
-    """That it runs with one: the tests on a GPU."""
+    """The tests on a GPU show that it runs with one."""
     if knob not in knobs_of(case.quick):
         pytest.skip(f"{case.trainable.name} has no {knob}")
     reason = case.trainable.infeasible(case.trainable.config(**{knob: value}), HERE)

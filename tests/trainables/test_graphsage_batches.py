@@ -29,7 +29,7 @@ from trainables.loading import Draw
 def test_layers_are_as_large_as_those_of_the_study(
     data: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its seeds drew 10 neighbours each, and whatever these were 25 each."""
+    """Its seeds drew 10 neighbours each, and each of these 25."""
     found = request.getfixturevalue("photo") if data == "photo" else PRODUCTS_SYNTHETIC.at("0.02")
     ours: list[list[int]] = []
     study: list[list[int]] = []

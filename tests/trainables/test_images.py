@@ -48,7 +48,7 @@ def test_images_that_are_not_looked_at_are_left_out(evaluated: bool, expected: l
 
 @dataclass(frozen=True, kw_only=True)
 class Together(Ranks):
-    """Ranks that are threads, each of which gets the sum of what all of them bring."""
+    """Ranks that are threads; each gets the sum over all of them."""
 
     barrier: threading.Barrier
     brought: list[torch.Tensor]

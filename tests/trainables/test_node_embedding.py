@@ -82,7 +82,7 @@ def test_the_largest_component_s_nodes_alone_have_rows(photo: OgbGraph) -> None:
     ids=str,
 )
 def test_sparse_tables_learn_the_same_whatever_the_systems_knobs(knobs: dict[str, Any]) -> None:
-    """With dense ones it is shown in test_contract.py."""
+    """For dense ones see test_contract.py."""
     where = context(TINY, epochs=2, steps=12)
     expected = train_once(node_embedding, QUICK, where)
     found = train_once(node_embedding, quick(**knobs), where)

@@ -114,7 +114,7 @@ WITH_RANKS = pytest.mark.parametrize(
     ("config_class", "reference"),
     [(LeNetConfig, 256), (SageConfig, 1000), (NodeEmbeddingConfig, 2000), (RgatConfig, 512)],
 )
-"""Config classes of what trains on several ranks, and the batch that their lr is meant for."""
+"""Config classes with several ranks, and the batch that their lr is meant for."""
 
 
 @WITH_RANKS

@@ -1,4 +1,4 @@
-"""Runs as a sweep leaves them; those of the session are only read."""
+"""Runs as a sweep writes them; tests only read the runs of the session."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""Run directories as a sweep leaves them, with every kind of row, made from a fixed seed.
+"""Run directories as a sweep writes them, with every kind of row, made from a fixed seed.
 
-The figures follow a simple model of a machine with four cores, so that what the analysis
-should find is known: see :func:`speed_of` and :func:`accuracy_of`.
+The figures follow a simple model of a machine with four cores, so that the right
+findings are known: see :func:`speed_of` and :func:`accuracy_of`.
 """
 
 import json
@@ -311,7 +311,7 @@ PUBLISHED = [
 
 
 def probe(run: MadeRun, c: Config, repeat: int = 0, **cells: object) -> Row:
-    """Add a probe: speed alone, and no figure of a whole training."""
+    """Add a probe: only a speed, and no figure of a whole training."""
     row = run.add(c, stage="probe", repeat=repeat, isolation="exclusive")
     nothing = ("epochs", "steps", "train_s", "epoch_s", "eval_s", "val_acc", "train_loss")
     row |= {f"metrics.{name}": math.nan for name in nothing} | cells

@@ -1,4 +1,4 @@
-"""The commands on runs, in this process but where the program itself is shown."""
+"""The commands on runs, in this process, except for tests of the program itself."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""The judge that searches ask: its answers are those of the report on the same trials."""
+"""The judge that searches ask: it answers as the report does on the same trials."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -142,7 +142,7 @@ def test_its_answers_are_those_of_the_report(name: str, tmp_path: Path) -> None:
 
 
 def test_confirm_runs_change_no_selection() -> None:
-    """It is made once, and what is asked between the rounds is answered from it."""
+    """The selection is made once, and answers the questions between the rounds."""
     analyst, confirmed = Analyst(RECORD), list(RUNS["confirmed, open"])
     num = len(NEAR_TIES)
     before = analyst._searched(confirmed[:num])
@@ -163,7 +163,7 @@ def test_confirm_runs_change_no_selection() -> None:
 def test_tables_that_grow_are_those_made_at_once(
     drawn: list[tuple[int, int, float]], steps: list[int]
 ) -> None:
-    """The same run may end twice, as one that was not run and is resumed."""
+    """The same run may end twice, for example not run at first, and then resumed."""
     results = [run_of(number, speed, repeat=repeat) for number, repeat, speed in drawn]
     growing, end = Analyst(RECORD), 0
     for step in steps:

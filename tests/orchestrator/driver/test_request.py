@@ -125,7 +125,7 @@ DAMAGED = [
      ":7: node 7650 does not exist", False),
     (SAGE, PRODUCTS_LAYOUT, "raw/node-feat.csv.gz", Path.unlink, "is missing", True),
 ]  # fmt: skip
-"""The trainable, its data, what is damaged, and whether the headers alone show it."""
+"""The trainable, its data, the damage, and whether reading the headers shows it."""
 
 
 @pytest.mark.parametrize(("trainable", "layout", "file", "damage", "text", "in_headers"), DAMAGED)

@@ -1,4 +1,4 @@
-"""A sweep file whose trials load their cores, take memory and start workers, as a test asks.
+"""A sweep file: its trials load their cores, take memory and start workers, as a test asks.
 
 With ``num_items`` they, and their loader workers, write down when they were at work.
 """

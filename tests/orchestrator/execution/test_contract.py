@@ -1,6 +1,6 @@
-"""What every executor owes the control loop: a row for each trial, whatever the trial does.
+"""The contract of every executor: a row for each trial, whatever the trial does.
 
-One sweep of many trials, which each test looks at. Its trials are those of ``workload.py``.
+Each test looks at one sweep of many trials of ``workload.py``.
 """
 
 import os
@@ -47,7 +47,7 @@ TRIALS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def sweep(executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> Recorder:
-    """What the control loop receives of a sweep of all these."""
+    """The calls that the control loop receives from a sweep of all these."""
     folder = tmp_path_factory.mktemp("contract")
     _leave_checkpoint(folder / "scratch/checkpoints/again")
     shared = {"isolation": Isolation.SHARED}
@@ -64,7 +64,7 @@ def sweep(executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> Recor
 
 
 def _leave_checkpoint(folder: Path) -> None:
-    """Leave what another run of a trial would have left after two epochs."""
+    """Write the files of another run of a trial after two epochs."""
     folder.mkdir(parents=True)
     progress = {"epochs": 2, "steps": 40, "samples": 320}
     torch.save({"progress": progress, "state": {"total": torch.ones(1)}}, folder / "checkpoint.pt")

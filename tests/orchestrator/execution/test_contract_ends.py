@@ -53,7 +53,7 @@ class ExitWatcher(Recorder):
 
 @pytest.fixture(scope="module")
 def sweep(executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> ExitWatcher:
-    """What the control loop receives of a sweep of these; each takes all cores."""
+    """The calls that the control loop receives from a sweep of these; each takes all cores."""
     folder, all_cores = tmp_path_factory.mktemp("ends"), local_machine().cpus
     *launches, late = (
         make_launch(folder, name, num_cores=all_cores, **knobs) for name, knobs in TRIALS.items()

@@ -1,4 +1,4 @@
-"""What every executor owes a trial of several ranks."""
+"""The contract of every executor for a trial of several ranks."""
 
 import time
 from pathlib import Path
@@ -37,7 +37,7 @@ MORE: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def sweep(executor: Executor, tmp_path_factory: pytest.TempPathFactory) -> Recorder:
-    """What the control loop receives of a sweep of all these, on two cores each."""
+    """The calls that the control loop receives from a sweep of all these, on two cores each."""
     return run(executor, tmp_path_factory.mktemp("ranks"), TRIALS)
 
 

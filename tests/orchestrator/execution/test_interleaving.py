@@ -23,7 +23,7 @@ from tests.orchestrator.execution.supervised import launch_of
 Interleaved = Callable[..., Launch]
 
 INLINE = pytest.mark.parametrize("executor", ["inline"], indirect=True)
-"""For what the executors share, the slices: figures and ends, which each hands on, are of both."""
+"""For slices, which the executors share; both executors are tested on figures and ends."""
 
 
 @pytest.fixture

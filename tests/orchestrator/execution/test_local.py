@@ -18,7 +18,7 @@ from tests.orchestrator.execution.supervised import PRELOAD
 
 
 class Starts:
-    """Starts what stands in for Ray, and counts how often."""
+    """Starts the replacement of Ray, and counts how often."""
 
     def __init__(self, servers: ForkServers) -> None:
         self._servers = servers
@@ -40,7 +40,7 @@ def local(servers: ForkServers, starts: Starts) -> LocalExecutor:
 
 
 def shared(launch: Launch) -> Launch:
-    """As the shared servers run it, and without a rerun where the machine is busy."""
+    """For the shared servers, and without a rerun if the machine is busy."""
     return replace(launch, isolation=Isolation.SHARED, preload=PRELOAD)
 
 

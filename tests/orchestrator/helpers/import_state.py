@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def import_state(tmp_path: Path) -> Iterator[None]:
-    """Leave the import path as it was, and none of the test's own modules."""
+    """Restore the import path, and remove the test's own modules."""
     path = list(sys.path)
     yield
     sys.path[:] = path

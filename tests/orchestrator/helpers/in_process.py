@@ -39,7 +39,7 @@ def run_main(*arguments: str | Path, page: bool = False, code: int | None = 0) -
 
 @contextmanager
 def importing_nothing_for_good() -> Iterator[None]:
-    """Leave the import path as it was, and none of the modules that were found by it."""
+    """Restore the import path, and remove the modules that were found by it."""
     path, modules = list(sys.path), set(sys.modules)
     try:
         yield

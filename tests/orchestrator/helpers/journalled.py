@@ -11,14 +11,14 @@ from orchestrator.kernel.journal import Journal
 
 
 def event_of(fields: Mapping[str, Any]) -> Event:
-    """Return the event that a line with these fields is."""
+    """Return the event of a line with these fields."""
     event = decode(json.dumps(fields, default=vars).encode())
     assert event is not None, "its kind is known"
     return event
 
 
 def append(journal: Journal, word: str, **content: object) -> Event:
-    """Append an event by its word."""
+    """Append an event by its name."""
     return journal.append(event_of({"at": 0.0, "event": word, **content}))
 
 

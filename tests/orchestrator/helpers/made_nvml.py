@@ -44,7 +44,7 @@ class Gpu:
 
 
 class MadeNvml(SimpleNamespace):
-    """Stands in for the module ``pynvml``."""
+    """Replaces the module ``pynvml``."""
 
     NVMLError = NVMLError
     NVMLError_NotSupported = NVMLError_NotSupported

@@ -1,7 +1,7 @@
-"""Command lines in one process to which the permissions of files apply even where it is root.
+"""Command lines in one process to which the permissions of files apply even if it is root.
 
-It reads a JSON list of command lines on standard input, runs each, and prints a JSON list of what
-came of them.
+It reads a JSON list of command lines on standard input, runs each, and prints a JSON list of their
+results.
 """
 
 import ctypes
@@ -11,14 +11,14 @@ import sys
 from dataclasses import asdict
 
 CANNOT = 77
-"""Exit code where this process may not give its privileges up."""
+"""Exit code if this process may not drop its privileges."""
 
 _PR_CAPBSET_DROP = 24
 _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 1, 2
 
 
 def _drop_privileges() -> None:
-    """Give the privileges up; they are gone in the program that is executed next."""
+    """Drop the privileges; the program that is executed next has none."""
     libc = ctypes.CDLL(None)
     for capability in (_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH):
         if libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0):

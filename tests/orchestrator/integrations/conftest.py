@@ -11,7 +11,7 @@ from orchestrator.measurement import usage
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder where a training stands, which is to stay empty."""
+    """The current folder of a training, which must stay empty."""
     threads, folder = torch.get_num_threads(), tmp_path / "home"
     folder.mkdir()
     monkeypatch.chdir(folder)

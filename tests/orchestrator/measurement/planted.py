@@ -1,4 +1,4 @@
-"""Sweep file with trials that are bound by a given part."""
+"""Sweep file with trials that are bound by the part that their config names."""
 
 import os
 import time

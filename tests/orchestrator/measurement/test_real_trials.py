@@ -1,4 +1,4 @@
-"""Trials in separate processes, bound by a given part."""
+"""Trials in separate processes, bound by the part that their config names."""
 
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -34,7 +34,7 @@ def replayed(
 
 
 def decisions(run_dir: Path) -> list[tuple[str, ...]]:
-    """Return what was asked, and what became of it, in order."""
+    """Return the trials asked for and their results, in order."""
     found = []
     for event in lines_of(run_dir / "journal.jsonl"):
         if event["event"] == "asked":

@@ -30,7 +30,7 @@ from orchestrator.texts import bounded
 
 @knobs
 class Loader:
-    """A group of knobs, for others to derive from."""
+    """A group of knobs to derive from."""
 
     workers: int = systems(default=0, ge=0, le=64, doc="loader processes")
     prefetch: int = systems(default=2, ge=1, doc="ahead", applies=lambda c: c.workers > 0)

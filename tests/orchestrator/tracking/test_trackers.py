@@ -123,7 +123,7 @@ def test_a_slow_one_delays_no_event_and_is_waited_for_for_a_while(
             thread.join(10)
 
 
-# -- those that come with it
+# -- the package's own trackers
 
 
 def rows(folder: Path) -> list[dict[str, str]]:

@@ -256,7 +256,7 @@ def rows(folder: Path) -> list[dict[str, str]]:
 
 
 def test_a_run_has_all_values_and_continues(tmp_path: Path, run_cli: RunCli) -> None:
-    """Rows have what was suggested where it was not known when the trial was asked for."""
+    """Rows contain suggested values that were unknown when the trial was asked for."""
     text = SWEEP.format(objective=inspect.getsource(conditional))
     (tmp_path / "mine.py").write_text(text)
 

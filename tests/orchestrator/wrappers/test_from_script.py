@@ -1,4 +1,4 @@
-"""Commands as they are, in the test's process and by the command line."""
+"""Commands of users, in the test's process and by the command line."""
 
 import os
 import time

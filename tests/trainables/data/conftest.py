@@ -34,7 +34,7 @@ def ogb_products(narrow_products: Path, tmp_path: Path) -> Path:
 
 
 def copied(source: Path, target: Path) -> Path:
-    """A copy whose files may be changed."""
+    """A copy of which a test may change files."""
     shutil.copytree(source, target, copy_function=shutil.copyfile)
     for path in (target, *target.rglob("*")):
         path.chmod(0o755 if path.is_dir() else 0o644)
@@ -74,7 +74,7 @@ def state(folder: Path) -> dict[str, tuple[int, int]]:
 
 @pytest.fixture
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail whatever connects or asks for an address."""
+    """Fail every connection and name lookup."""
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a connection was tried")

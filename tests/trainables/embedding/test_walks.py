@@ -82,7 +82,7 @@ def test_walks_are_drawn_once(
 
 @pytest.fixture
 def before() -> set[psutil.Process]:
-    """Return the processes that other tests of this process have left to those after them."""
+    """Return the processes that earlier tests have left running."""
     return set(all_children())
 
 

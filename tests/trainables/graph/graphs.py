@@ -11,7 +11,7 @@ from trainables.graph.drawing import Ids
 def random_block(
     num_sources: int = 300, num_targets: int = 100, num_edges: int = 2000
 ) -> tuple[dgl.DGLGraph, Adjacency]:
-    """A block of DGL's and the same as an adjacency; a fifth of the targets hears nothing."""
+    """A DGL block and the same as an adjacency; a fifth of the targets has no neighbour."""
     rng = np.random.default_rng(0)
     sources = rng.integers(0, num_sources, num_edges)
     targets = rng.integers(0, num_targets * 4 // 5, num_edges)

@@ -58,7 +58,7 @@ def write_holes(file: Path, shape: tuple[int, ...], descr: str) -> None:
 
 
 def larger_than_memory(folder: Path, *, num_trained: int = 4096, degree: int = 60) -> PreparedData:
-    """Features of 4 KiB a node, more than fit; the last nodes hear from others anywhere."""
+    """Features of 4 KiB a node, more than fit; the last nodes have neighbours anywhere."""
     memory_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     num_nodes = memory_bytes * 5 // 4 // 4096
     folder.mkdir(parents=True)

@@ -17,7 +17,7 @@ from tests.orchestrator.analysis.made_runs import ACCURACY, MadeRun, config, fac
 
 
 def reports(trial: str, epochs: range, epoch_s: float, base: float) -> pd.DataFrame:
-    """Reports of a trial: its clocks, like its epochs, are those of the whole curve."""
+    """Reports of a trial: its clocks and its epochs count the whole curve."""
     return pd.DataFrame(
         {
             "trial_id": trial,
@@ -128,7 +128,7 @@ def test_curves_that_never_get_there_give_no_time() -> None:
 
 def test_each_config_takes_the_epochs_of_its_curve_at_its_own_speed() -> None:
     run = factored_run()
-    for report in run.curves:  # the clock is that of the training
+    for report in run.curves:  # the clock of the training
         report["metrics.train_s"] = report["epoch"] * 2.0
     for row in run.rows:
         if row["stage"] == "train":

@@ -1,4 +1,4 @@
-"""A sweep file whose trials report how many words their data set has."""
+"""A sweep file: its trials report how many words their data set has."""
 
 from dataclasses import dataclass
 

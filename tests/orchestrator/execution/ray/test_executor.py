@@ -1,4 +1,4 @@
-"""An existing Ray cluster, which outlives the sweep; and what trials leave taken of a Ray."""
+"""An existing Ray cluster, which outlives the sweep; and resources that trials leave occupied."""
 
 import os
 import platform
@@ -127,7 +127,7 @@ def test_nothing_stays_taken_however_a_trial_ended(
 
 
 def _taken(everything: dict[str, float]) -> dict[str, float]:
-    """Return what is not free of CPUs and GPUs, and of what placement groups made of them."""
+    """Return the CPUs and GPUs that are not free."""
     free = ray.available_resources()
     return {
         name: amount - free.get(name, 0)

@@ -161,7 +161,7 @@ def test_what_a_supervisors_death_has_ended_is_tried_again(
 
 
 def test_a_ray_that_has_died_has_no_rows(tune_of: StartTune, launch_of: LaunchOf) -> None:
-    """Its workers die with it, which would else be failed trials."""
+    """Its workers die with it, and would otherwise be failed trials."""
     conductor = tune_of(launch_of("a")).conductor
     is_over: list[bool] = []
     launches = launches_of(conductor, lambda: bool(is_over))

@@ -80,7 +80,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Watched(Watchdog):
-    """A watchdog of no process, which a test has die."""
+    """A watchdog without processes; ``lost`` reports a death."""
 
     def __init__(self, lost: Callable[[], str] = lambda: "") -> None:
         self._leaders, self._is_abandoned, self._lost = [], threading.Event(), lost

@@ -221,7 +221,7 @@ def test_trials_and_other_processes_of_the_driver_are_no_overhead() -> None:
 
 
 def test_a_real_fork_server_is_overhead() -> None:
-    """The server is known by the module in its command line, which no checker of imports sees."""
+    """The module in its command line identifies the server; no checker of imports sees that."""
     driver = (
         "from orchestrator.execution.process.fork_servers import ForkServers\n"
         "servers = ForkServers()\n"

@@ -1,4 +1,4 @@
-"""Endings of made-up processes; those of real ones are in ``test_attempt.py``."""
+"""Endings of made-up processes; ``test_attempt.py`` has endings of real ones."""
 
 from typing import Any, cast
 

@@ -65,7 +65,7 @@ def all_confirm_trials(search: Stages, answer: Answer = smooth, capacity: int = 
 
 
 def confirm_trials(search: Stages, answer: Answer = smooth, capacity: int = 1) -> list[Trial]:
-    """Return those that are compared: all but the last one, which evaluates the test split."""
+    """Return the compared trials: all but the last one, which evaluates the test split."""
     trials = all_confirm_trials(search, answer, capacity)
     assert [trial.evaluate_test for trial in trials] == [False] * (len(trials) - 1) + [True]
     return trials[:-1]

@@ -117,7 +117,7 @@ def test_a_config_that_never_completes_is_not_repeated_for_ever() -> None:
 
 
 class NamingAnother(Judge):
-    """Names another config each time, as where each run changes which one is the best."""
+    """Names another config each time, as if each run changed the best one."""
 
     def to_repeat(self, results: Results, *, max_runs: int) -> Sequence[Mapping[str, Any]]:
         configs = {key(trial.config): trial.config for trial, _ in results}

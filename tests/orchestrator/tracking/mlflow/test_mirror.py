@@ -130,7 +130,7 @@ def _die_after(num_requests: int) -> None:
 def test_an_error_at_any_call_is_made_good(
     run_dir: Path, uri: str, scribe: Scribe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The server loses the answer: it did what was asked, but the mirror hears of an error."""
+    """The server loses the answer: it handled the request, but the mirror receives an error."""
     for number in range(3):
         scribe.whole(make_trial(number))
     scribe.ended()

@@ -39,7 +39,7 @@ def places(test_data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 def test_a_folder_is_taken_or_its_layout_named(
     trainable: Trainable[object], layout: Layout, places: dict[str, Path]
 ) -> None:
-    """Those that are named as taking it do take it, and the others name them."""
+    """The named trainables take the layout, and the errors of the others name them."""
     folder = places[layout.what]
     if trainable.name in layout.trainables:
         assert find_data(trainable.data, str(folder)).present(DataFolders.default(Path("nowhere")))

@@ -246,7 +246,7 @@ def test_our_ratio_has_an_interval_or_is_not_known(ours: list[float], text: str)
 
 
 def test_configs_that_differ_in_more_than_the_study_names_have_no_ratio() -> None:
-    """The ratio would be of the batch as well."""
+    """The ratio would include the effect of the batch."""
     run = MadeRun()
     run.add(config())
     run.add(config(num_workers=3, batch_size=4000))
