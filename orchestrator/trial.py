@@ -107,9 +107,12 @@ class Budget:
         """Epochs after which the trial ends, at its pause or at the end of the curve."""
         return min(self.epochs, self.pause_after or self.epochs)
 
-    def pause_reason(self, num_epochs: int) -> str:
-        """Return the reason of a trial that has ended at its pause."""
-        return f"paused after {num_epochs} of {self.epochs} epochs"
+    @property
+    def ending(self) -> tuple[TrialState, str]:
+        """State and reason of a trial that has trained all its epochs."""
+        if self.end == self.epochs:
+            return TrialState.COMPLETED, ""
+        return TrialState.STOPPED, f"paused after {self.end} of {self.epochs} epochs"
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain dictionary, without the fields that are left out."""

@@ -48,7 +48,7 @@ def make_phases(
         enumerates: True if the search's configs do not depend on results.
     """
     rigor, phases = sweep.rigor, list[Phase]()
-    ending = sweep.ending(problem)
+    ending = None if sweep.stopping is None else sweep.stopping.start(problem)
     if sweep.search.has_probes:
         phases.append(Searching(search))
     else:

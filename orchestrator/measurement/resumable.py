@@ -12,6 +12,7 @@ import torch
 from orchestrator.data import PreparedData
 from orchestrator.measurement.context import Context, load_checkpoint, save_checkpoint
 from orchestrator.measurement.recorder import Recorder
+from orchestrator.trial import TrialState
 
 
 class Resumable:
@@ -94,12 +95,10 @@ class Resumable:
         return is_asked and self._end == self.budget.epochs
 
     @property
-    def pause_reason(self) -> str:
-        """Reason of a trial that has ended at its pause, with more to train later; else empty."""
-        is_at_end = self._end < self.budget.epochs and self._num_epochs >= self._end
-        if not is_at_end or self._steps >= self._max_steps:
-            return ""
-        return self.budget.pause_reason(self._num_epochs)
+    def ending(self) -> tuple[TrialState, str]:
+        """State and reason of the trial if its training is over: stopped where it has paused."""
+        has_all_epochs = self._num_epochs >= self._end and self._steps < self._max_steps
+        return self.budget.ending if has_all_epochs else (TrialState.COMPLETED, "")
 
     def _fraction(self, of_epoch: float) -> float:
         """Return the finished fraction of the budget, with this one of the current epoch."""

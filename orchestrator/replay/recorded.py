@@ -145,7 +145,7 @@ def _recording(history: TrialHistory) -> Recording | None:
     result = history.concluded
     if result is None or result.state is TrialState.NOT_RUN:
         return None
-    budget, is_pause = history.trial.budget, result.reason.startswith("paused")
+    budget = history.trial.budget
     run = RecordedRun(
         reports=_monotone(report for _, report in history.reports),
         wall_s=result.wall_s or 0.0,
@@ -157,7 +157,7 @@ def _recording(history: TrialHistory) -> Recording | None:
         budget=budget.until(budget.epochs),
         device=result.device,
         # A trial that a search stopped has no reason.
-        gave_up=result.state is TrialState.STOPPED and bool(result.reason) and not is_pause,
+        gave_up=result.state is TrialState.STOPPED and result.reason not in ("", budget.ending[1]),
     )
     return Recording(trial=history.trial, run=run)
 

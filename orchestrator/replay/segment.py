@@ -101,10 +101,8 @@ def _ending_with_an_epoch(run: RecordedRun, budget: Budget, begun: int) -> Recor
     is_rest = count == len(run.reports) and not (budget.is_part and run.num_epochs >= budget.end)
     if is_rest and (run.ended_by_itself or _is_whole(run, budget)):
         return _part(run, None, begun)
-    segment = _part(run, run.reports[begun:count], begun)
-    if budget.end == budget.epochs:
-        return segment
-    return replace(segment, state=TrialState.STOPPED, reason=budget.pause_reason(budget.end))
+    state, reason = budget.ending
+    return replace(_part(run, run.reports[begun:count], begun), state=state, reason=reason)
 
 
 def _part(run: RecordedRun, reports: Sequence[Report] | None, begun: int) -> RecordedRun:

@@ -10,8 +10,7 @@ from msgspec import Meta
 from orchestrator.errors import SweepFileError, refuse
 from orchestrator.field_types import shown
 from orchestrator.kernel.parts import Tracker
-from orchestrator.kernel.problem import SearchProblem
-from orchestrator.kernel.search import Search, SearchSpec
+from orchestrator.kernel.search import SearchSpec
 from orchestrator.locations import caller
 from orchestrator.machine import Constraint
 from orchestrator.metrics import (
@@ -177,10 +176,6 @@ class Sweep(Generic[C]):
     def least_share(self) -> float:
         """Return the least part of a whole training that a mean trial of the search takes."""
         return 1.0 if self.stopping is None else self.stopping.least_share(self.epochs)
-
-    def ending(self, problem: SearchProblem) -> Search | None:
-        """Return what ends trials of the search early, started; None if nothing does."""
-        return None if self.stopping is None else self.stopping.start(problem)
 
     @property
     def fixed(self) -> dict[str, Any]:

@@ -179,12 +179,11 @@ def _train(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any
         run.require_finite()
     except TrialStopped:
         own = "" if run.told_to_stop else "its training function raised TrialStopped"
-        return {"state": TrialState.STOPPED, "reason": run.pause_reason or own}
+        return {"state": TrialState.STOPPED, "reason": run.ending[1] or own}
     except BaseException as error:  # noqa: BLE001 - it becomes the trial's row
         return _failed(error, run.recording().num_steps)
-    if run.pause_reason:
-        return {"state": TrialState.STOPPED, "reason": run.pause_reason}
-    return {"state": TrialState.COMPLETED, "reason": ""}
+    state, reason = run.ending
+    return {"state": state, "reason": reason}
 
 
 def _ceilings(trainable: Trainable[Any], launch: Launch, run: Run) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def test_a_pause_ends_after_its_epoch(loop: Any, tmp_path: Path) -> None:
     loop.fit(run)
     assert len(reports.kept) == 1
     assert reports.of("val_acc") != [None]
-    assert run.pause_reason == "paused after 1 of 3 epochs"
+    assert run.ending[1] == "paused after 1 of 3 epochs"
 
 
 def test_nothing_is_evaluated_where_speed_alone_counts(loop: Any, tmp_path: Path) -> None:

@@ -132,4 +132,4 @@ def test_epochs_are_counted_and_reported_by_names_of_ones_own(tmp_path: Path) ->
     assert reports.of("val_acc") == [0.25, 0.5]
     assert reports.of("f1") == [0.5, 0.5]
     assert not {"names", "matrix", "kind", "acc/val"} & set(reports.kept[0].metrics)
-    assert run.pause_reason == "paused after 2 of 3 epochs"
+    assert run.ending[1] == "paused after 2 of 3 epochs"

@@ -118,7 +118,7 @@ def test_epochs_end_with_the_budget_or_at_a_pause_before(
 ) -> None:
     run, lasts, progress = trained(budget)
     assert lasts == [*[False] * (num_epochs - 1), True]
-    assert run.pause_reason == pause
+    assert run.ending[1] == pause
     assert progress[-1] == 1
 
 

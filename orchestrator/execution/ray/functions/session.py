@@ -14,6 +14,8 @@ from numbers import Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from orchestrator.trial import TrialState
+
 if TYPE_CHECKING:
     from orchestrator.measurement.run import Run
 
@@ -89,7 +91,7 @@ class Session:
             self._save(checkpoint)
         self.run.count_epoch()
         self.run.report(**figures)
-        if self.run.pause_reason:
+        if self.run.ending[0] is TrialState.STOPPED:
             # Not at the top: it imports torch.
             from orchestrator.measurement.run import TrialStopped
 
