@@ -44,7 +44,7 @@ def compiled(network: nn.Module, mode: Compile, *, is_one_shape: bool = True) ->
 
 
 def compiling_needs_a_compiler(config: CompileKnobs, machine: Machine) -> str | None:
-    """The constraint that goes with ``compile``, for configs with ``ProcessKnobs``."""
+    """The constraint on ``compile``, for configs with ``ProcessKnobs``."""
     if config.compile == "off" or not isinstance(config, ProcessKnobs):
         return None
     # torch's own backends look for the same: Triton on GPUs, C++ on CPUs.
@@ -61,7 +61,7 @@ def _on_path(program: str) -> bool:
 
 
 def compiles_sampled_batches_once(config: CompileKnobs, _machine: Machine) -> str | None:
-    """The constraint that goes with ``compile``, for configs with ``PlacementKnobs``."""
+    """The constraint on ``compile``, for configs with ``PlacementKnobs``."""
     is_sampled = isinstance(config, PlacementKnobs) and config.is_sampled()
     if not is_sampled or config.compile in ("off", "default"):
         return None

@@ -1,4 +1,4 @@
-"""A multi-layer perceptron on small grey images: so small that getting at the data decides.
+"""A multi-layer perceptron on small grey images: so small that data access decides its speed.
 
 784-600-300-100-classes, relu; SGD with momentum. For the question why loader workers slow it down.
 """

@@ -1,7 +1,7 @@
 """Data parallelism, once for all trainables: one process, DataParallel, or a process a shard.
 
-The environment that a process group is found through (``MASTER_ADDR``, ``MASTER_PORT``) is
-set by what started the ranks: the executor, or torchrun.
+The executor or torchrun starts the ranks, and sets the environment (``MASTER_ADDR``,
+``MASTER_PORT``) through which they find the process group.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Ranks:
         parallel: Parallel,
         autocast: Callable[[], AbstractContextManager[Any]] = nullcontext,
     ) -> nn.Module:
-        """``network`` so wrapped that a backward pass leaves the mean gradient of all ranks.
+        """``network``, wrapped so that a backward pass leaves the mean gradient of all ranks.
 
         Call it once the network is on its device. With ``dp`` this one process scatters
         every batch over all GPUs that it sees.

@@ -208,7 +208,7 @@ def demand_of(
     )
 
 
-# -- constraints that go with the groups
+# -- constraints of the groups
 
 
 def needs_cuda(knob: str, *values: str, why: str = "") -> Constraint[Any]:
@@ -224,28 +224,28 @@ def needs_cuda(knob: str, *values: str, why: str = "") -> Constraint[Any]:
 
 
 def amp_needs_cuda(config: ProcessKnobs, machine: Machine) -> str | None:
-    """The constraint that goes with ``amp``."""
+    """The constraint on ``amp``."""
     if config.amp in ("tf32", "fp16") and not uses_cuda(config, machine):
         return f"amp={config.amp} needs a GPU; bf16 runs on CPUs too"
     return None
 
 
 def allocator_installed(config: ProcessKnobs, _machine: Machine) -> str | None:
-    """The constraint that goes with ``allocator``; looks at the machine that it is asked on."""
+    """The constraint on ``allocator``; it looks at the machine on which it is called."""
     if config.allocator == "jemalloc" and find_jemalloc() is None:
         return "allocator=jemalloc needs libjemalloc, which is not installed here"
     return None
 
 
 def pinning_needs_cuda(config: LoaderKnobs, machine: Machine) -> str | None:
-    """The constraint that goes with ``pin_memory``, for configs with both groups."""
+    """The constraint on ``pin_memory``, for configs with both groups."""
     if config.pin_memory and isinstance(config, ProcessKnobs) and not uses_cuda(config, machine):
         return "pin_memory=True needs a GPU: page-locked memory only speeds up copies to one"
     return None
 
 
 def loader_leaves_a_core(config: LoaderKnobs, machine: Machine) -> str | None:
-    """The constraint that goes with ``loader_cores``; a trial may have fewer than its node."""
+    """The constraint on ``loader_cores``; a trial may have fewer cores than its node."""
     if config.loader_cores < machine.cpus or not config.loader_cores:
         return None
     return f"loader_cores={config.loader_cores} leaves none of the node's {machine.cpus} cores"
@@ -256,7 +256,7 @@ LOADER_CONSTRAINTS: tuple[Constraint[LoaderKnobs], ...] = (pinning_needs_cuda, l
 
 
 def streaming_needs_pinned_batches(config: PrefetchKnobs, machine: Machine) -> str | None:
-    """The constraint that goes with ``prefetch``, for configs with all groups."""
+    """The constraint on ``prefetch``, for configs with all groups."""
     if config.prefetch != "stream" or not isinstance(config, ProcessKnobs):
         return None
     if not uses_cuda(config, machine):

@@ -127,7 +127,7 @@ def _kept(shape: torch.Size, p: float) -> Tensor:
 
 
 class Norm(nn.BatchNorm1d):
-    """Batch norm that a batch of one row passes by what was seen before: it has no variance."""
+    """Batch norm that takes the running statistics for a batch of one row: it has no variance."""
 
     def forward(self, x: Tensor) -> Tensor:
         """``x`` normalised."""

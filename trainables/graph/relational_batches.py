@@ -19,7 +19,7 @@ from trainables.loading import Draw
 _INTEGERS_OF_EDGE = 6
 """Most 64-bit numbers that a block contains for an edge, and for its pair."""
 _PADDING = 1024
-"""Bytes that the tensors of a layer are aligned with, at most."""
+"""Most bytes of alignment of the tensors of a layer."""
 
 
 class RelationalBatch(NamedTuple):
@@ -31,7 +31,7 @@ class RelationalBatch(NamedTuple):
             the step looks them up.
         blocks: From the input to the output layer.
         labels: ``(seeds,)``.
-        places: Which of the nodes to be gone through the seeds are, ``(seeds,)``.
+        places: Positions of the seeds among the nodes of an epoch, ``(seeds,)``.
         total: Seeds of the whole batch.
     """
 

@@ -1,9 +1,9 @@
 """Shared memory through which loader workers hand batches to the training process.
 
 A DataLoader sends every tensor in a separate shared file: made, mapped twice, faulted in
-page by page and given back, for each tensor of each batch. That costs more than a fast
+page by page and released, for each tensor of each batch. That costs more than a fast
 sampler. Here a worker writes a whole batch into one of a few slots that stay mapped, and
-sends where it is.
+sends its place.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SHARED = mmap.MAP_SHARED | mmap.MAP_ANONYMOUS
 # Linux's MAP_NORESERVE, which Python has no name for: pages that are never written do not count.
 _UNRESERVED = _SHARED | (0x4000 if sys.platform == "linux" else 0)
 LARGEST_SLOT_BYTES = 2**30
-"""A larger batch goes the DataLoader's way."""
+"""The DataLoader sends a larger batch."""
 
 _IN_USE = 3
 """Most batches of one worker that a training loop has: before, current, next."""
@@ -41,9 +41,9 @@ _IN_USE = 3
 class Slots:
     """Slots of shared memory, some for each worker, made before the workers are forked.
 
-    A slot is taken by its worker and given back when the last tensor over it is gone from
-    the training process. A batch for which no slot is free, or large enough, goes the
-    DataLoader's way.
+    Its worker takes a slot; it is free again when the last tensor over it is gone from
+    the training process. The DataLoader sends a batch for which no slot is free, or large
+    enough.
 
     Args:
         num_workers: Loader processes.
@@ -78,7 +78,7 @@ class Slots:
         )
 
     def shipped(self, batch: B) -> B:
-        """In a worker: ``batch`` so wrapped that it arrives through a slot; else ``batch``."""
+        """In a worker: ``batch``, wrapped to arrive through a slot; else ``batch``."""
         worker = get_worker_info()
         if worker is None:
             return batch

@@ -26,7 +26,7 @@ def check_submittable(store: RelationalStore, *, evaluate_test: bool) -> None:
         evaluate_test: Whether the run looks at the test split.
 
     Raises:
-        DataError: They cannot: the evaluator takes those for MAG240M alone.
+        DataError: They cannot: the evaluator takes predictions for MAG240M only.
     """
     found = {name: len(nodes) for name, nodes in _parts(store).items()}
     if found != _SIZES:

@@ -6,7 +6,7 @@
             batch = arriving.on_device()
 
 With ``off`` the copy happens in ``on_device``. With ``thread`` a background thread fetches
-the next batch and copies it, from whatever memory it lies in. With ``stream`` the loop's
+the next batch and copies it, from any kind of memory. With ``stream`` the loop's
 thread fetches it and starts its copy on a separate CUDA stream, which needs batches in
 page-locked memory to overlap; ``on_device`` has the compute stream wait for that copy.
 """

@@ -19,7 +19,7 @@ Formats of files, and their checks:
     naming: names of sets, by their counts or their folder
     numbers_file: ``.csv.gz`` files of numbers
     checks: values of arrays
-    plain_pickle: files of ``torch.save``, of which nothing but arrays and numbers is taken
+    plain_pickle: files of ``torch.save``, read for arrays and numbers only
     ogb_loader: OGB's own loaders, without their questions
     downloads: files that appear under their name when they are complete
     packages: libraries that a machine may lack

@@ -44,11 +44,11 @@ class GraphStore:
         name: Name of the data set.
         fingerprint: Hash of the arrays.
         num_classes: Number of classes; a label is in ``0 .. num_classes - 1``. Not
-            every class need occur. 0 where the set has edges alone.
+            every class need occur. 0 where the set has only edges.
         indptr: int64, ``(num_nodes + 1,)``.
         indices: int64, ``(num_edges,)``.
-        features: float32, ``(num_nodes, num_features)``; no features where the set has edges
-            alone.
+        features: float32, ``(num_nodes, num_features)``; no features where the set has only
+            edges.
         labels: int64, ``(num_nodes,)``; -1 where unknown, which no node of a split is.
         train: Nodes to train on, int64, ascending; no node is in two of the three.
         val: Nodes to choose settings by.

@@ -102,7 +102,7 @@ class ImageData:
 
 
 def save_images(folder: Path, arrays: Mapping[str, Array]) -> Mapping[str, int]:
-    """Write what :class:`ImageData` opens; returns its facts.
+    """Write what :class:`ImageData` opens; return its facts.
 
     Args:
         folder: The folder to write to.

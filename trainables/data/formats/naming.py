@@ -17,13 +17,13 @@ _PUBLIC: Final[Mapping[str, Mapping[str, int]]] = {
         "citations": 1_297_748_926,
     },
 }  # fmt: skip
-"""Counts that a public set is known by, as its files give them."""
+"""Counts in the files of a public set, which identify it."""
 
 _TAKEN: Final = {*_PUBLIC, "mnist", "digits", "products-synthetic", "mag-synthetic"}
 """Names of known sets: none of them may come from a folder's name alone."""
 
 _SAYS_NOTHING: Final = {"raw", "MNIST", "gzip", "processed"}
-"""Folders that torchvision and archives make, whatever is in them; the one above is asked."""
+"""Folders that torchvision and archives make for any set; the folder above has the name."""
 _ALIASES: Final = {"mag240m-kddcup2021": "mag240m"}
 
 

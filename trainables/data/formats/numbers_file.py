@@ -53,7 +53,7 @@ def require(path: Path) -> None:
     """Check that there is such a file.
 
     Raises:
-        DataError: There is none; the message has what is there.
+        DataError: There is none; the message names what is there.
     """
     if path.is_file():
         return
@@ -70,7 +70,7 @@ def measure(
     """Rows and columns of a ``.csv.gz`` file, with all fields checked.
 
     Streams through the file. Loaders that read it into arrays later drop rows beyond what
-    they expect, cut fractions off whole numbers and skip empty lines without a word.
+    they expect, cut fractions off whole numbers and skip empty lines silently.
 
     Args:
         path: The file.
@@ -169,7 +169,7 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
 
 @contextmanager
 def _unpacked(path: Path) -> Iterator[gzip.GzipFile]:
-    """Open a packed file; what is wrong with it is a ``DataError``."""
+    """Open a packed file; raise any fault of it as a ``DataError``."""
     try:
         with gzip.open(path) as file:
             yield file

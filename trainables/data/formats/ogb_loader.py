@@ -60,8 +60,8 @@ def link_layout(source: Path, folder: Path, files: Iterable[str], *, version: in
     """Make a folder in OGB's layout with links as files, for a loader to write into.
 
     Args:
-        source: The real one, which may be read-only.
-        folder: The one to make.
+        source: The real folder, which may be read-only.
+        folder: The folder to make.
         files: Files to link, relative to ``source``; folders are linked whole.
         version: Version of the release. Without its file OGB's loaders ask a question.
     """
@@ -107,7 +107,7 @@ def download_set(name: str, release: Release, target: Path) -> None:
         target: Name of its folder, which appears when it is complete.
 
     Raises:
-        DataError: It cannot be had, or not be written.
+        DataError: It cannot be downloaded or written.
     """
     with quiet_ogb(progress=True), arriving(name, target.parent) as incoming:
         from ogb.utils.url import download_url, extract_zip

@@ -1,4 +1,4 @@
-"""Files that ``torch.save`` wrote, of which nothing but arrays and numbers is taken."""
+"""Files that ``torch.save`` wrote, read for arrays and numbers only."""
 
 from __future__ import annotations
 

@@ -122,8 +122,8 @@ class RelationalStore:
         labels: int64, ``(num_nodes,)``; -1 where unknown and for nodes of other types.
         train: Nodes to train on, int64; no node is in two of the three.
         val: Nodes to choose settings by.
-        test: Nodes to report on, in the order that the set gives them. Those of MAG240M
-            have no known labels: predictions for them are handed in.
+        test: Nodes to report on, in the order of the set. MAG240M's have no known labels:
+            predictions for them are handed in.
         test_dev: The part of ``test`` with public results, if a set has one.
         test_challenge: The other part.
     """
@@ -204,7 +204,7 @@ class RelationalStore:
     def dgl_graph(self) -> Any:  # noqa: ANN401 - DGL has no types
         """A ``dgl.DGLGraph`` of all nodes over the same memory; edge types are not in it.
 
-        Those of a sampled block are ``edge_type[block.edata[dgl.EID]]``.
+        The edge types of a sampled block are ``edge_type[block.edata[dgl.EID]]``.
         """
         return dgl_over(self.indptr, self.indices)
 

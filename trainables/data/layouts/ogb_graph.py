@@ -238,7 +238,7 @@ def _columns(edges: Array, files: GraphFiles) -> tuple[Array, Array]:
 
 
 def _nothing(num_nodes: int) -> dict[str, Array]:
-    """Return what stands for features, labels and splits where there are edges alone."""
+    """Return the features, labels and splits of a set that has only edges."""
     return {
         "features": np.empty((num_nodes, 0), dtype=np.float32),
         "labels": np.full(num_nodes, UNLABELLED, dtype=np.int64),

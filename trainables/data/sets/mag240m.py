@@ -111,7 +111,7 @@ class Mag240m:
         return _name_of(source, shape_counts(source))
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
-        """Check it and converts it once. See :class:`orchestrator.data.DataSet`."""
+        """Check it and convert it once. See :class:`orchestrator.data.DataSet`."""
         source = self._source(folders)
         if not source.is_dir() and download:
             download_set(self.name, _release(), source)

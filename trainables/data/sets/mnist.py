@@ -1,4 +1,4 @@
-"""Images in MNIST's format: mnist, with 60,000 + 10,000 handwritten digits, or one's own."""
+"""Images in MNIST's format: mnist, with 60,000 + 10,000 handwritten digits, or a user's."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Mnist:
         return _name_of(self._files(folders))
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
-        """Check it and converts it once. See :class:`orchestrator.data.DataSet`."""
+        """Check it and convert it once. See :class:`orchestrator.data.DataSet`."""
         source = self._source(folders)
         if not source.is_dir() and download:
             _download(self.name, folders.root.absolute())

@@ -1,4 +1,4 @@
-"""Heterogeneous node-property sets in OGB's layout: ogbn-mag, ogbn-aifb, or one's own."""
+"""Heterogeneous node-property sets in OGB's layout: ogbn-mag, ogbn-aifb, or a user's."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _VERSION = 2
 
 @dataclass(frozen=True, kw_only=True)
 class OgbHetero:
-    """A set of OGB's, or one that has a ``meta_dict.json`` as OGB wants it.
+    """A set of OGB, or another one that has a ``meta_dict.json`` in OGB's form.
 
     Attributes:
         name: OGB's name of it; its folder has underscores for the hyphens.
         folder: Its folder, if not in its place under the data root.
-        listed: True where OGB has it for download.
+        listed: True if OGB has it for download.
         split: Folder under its ``split/``; empty: the one that is described, or the only one.
     """
 
@@ -92,7 +92,7 @@ class OgbHetero:
         return _name_of(self._files(folders))
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
-        """Check it and converts it once. See :class:`orchestrator.data.DataSet`."""
+        """Check it and convert it once. See :class:`orchestrator.data.DataSet`."""
         source = self._source(folders)
         if not source.is_dir() and download and self.listed:
             download_set(self.name, node_set_release(self.name), source)

@@ -1,4 +1,4 @@
-"""Graphs in OGB's layout: ogbn-products, or one's own.
+"""Graphs in OGB's layout: ogbn-products, or a user's.
 
 ogbn-products has 2,449,029 products of a shop, 61.9 M pairs bought together, and 47 classes. It
 is from the Open Graph Benchmark (ogb.stanford.edu).
@@ -78,7 +78,7 @@ class OgbGraph:
         return _name_of(self._files(folders))
 
     def prepare(self, folders: DataFolders, *, download: bool = False) -> PreparedData:
-        """Check it and converts it once. See :class:`orchestrator.data.DataSet`."""
+        """Check it and convert it once. See :class:`orchestrator.data.DataSet`."""
         source = self._source(folders)
         if not source.is_dir() and download:
             download_set(self.name, node_set_release(self.name), source)
@@ -130,7 +130,7 @@ def _has_the_split_of_the_study(files: GraphFiles) -> bool:
 
 
 def _convert(files: GraphFiles, folder: Path) -> Mapping[str, int]:
-    """Write the arrays of a graph store to ``folder``; returns its facts."""
+    """Write the arrays of a graph store to ``folder``; return its facts."""
     arrays, num_classes = read_graph(files)
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)

@@ -59,7 +59,7 @@ class DeviceSampler:
         return cls(draw=draw, fanouts=fanouts, seeds=nodes.to(device), labels=labels)
 
     def places(self, draw: Draw) -> Tensor:
-        """Which of the nodes the seeds of ``draw`` are."""
+        """Positions of the seeds of ``draw`` among the nodes."""
         return torch.from_numpy(draw.indices).to(self.seeds.device)
 
     def drawn(self, nodes: Tensor, layer: int, *keys: int) -> DeviceDrawn:

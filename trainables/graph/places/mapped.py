@@ -30,7 +30,7 @@ class MappedMemory:
     limit_bytes: float
 
     def keep_within_limit(self) -> None:
-        """Give back what was read of the arrays, if it has become too much."""
+        """Release the pages that were read of the arrays, if they have become too many."""
         if mapped_bytes() > self.limit_bytes:
             for array in self.arrays:
                 release(array)
