@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,8 @@ from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 class TableError(SweepError, ValueError):
     """Table, or an argument about one, that is not enough to answer a question."""
 
+
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 Config = dict[str, Any]
 """One value for every knob, as plain Python values; tuples for knobs that are tuples."""
@@ -101,17 +103,17 @@ def plain(value: Any, *, digits: int | None = None) -> Any:  # noqa: ANN401 - wh
         digits: Significant digits of a figure; None for all.
     """
     value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return None
+        return value if digits is None else float(f"{value:.{digits}g}")
+    if value is None or isinstance(value, (bool, int)):
+        return value
     if isinstance(value, Mapping):
         return {str(key): plain(part, digits=digits) for key, part in value.items()}
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, Iterable):
+    if isinstance(value, Iterable) and not isinstance(value, str):
         return [plain(part, digits=digits) for part in value]
-    if isinstance(value, float) and math.isfinite(value):
-        return value if digits is None else float(f"{value:.{digits}g}")
-    if value is None or value is pd.NaT or value is pd.NA or isinstance(value, float):
-        return None
-    return value if isinstance(value, (bool, int)) else str(value)
+    return None if value is pd.NaT or value is pd.NA else str(value)
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
@@ -121,13 +123,14 @@ def write_csv(table: pd.DataFrame, path: Path) -> None:
     """
     table = table.rename(columns=_no_formula)
     for name, kind in table.dtypes.items():
-        if kind.kind == "O" and not pd.api.types.is_numeric_dtype(kind):
+        is_text = kind.kind == "O" and not pd.api.types.is_numeric_dtype(kind)
+        if is_text and table[name].astype("str").str.startswith(_FORMULA).any():
             table[name] = table[name].map(_no_formula)
     table.to_csv(path, index=False)
 
 
 def _no_formula(cell: Any) -> Any:  # noqa: ANN401 - whatever it is
-    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
         return cell
     try:
         float(cell)

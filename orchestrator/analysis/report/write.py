@@ -14,7 +14,6 @@ from orchestrator.analysis.columns import write_csv
 from orchestrator.analysis.findings.findings import Findings, recommended_json
 from orchestrator.analysis.recommendation.front import front_table, speeds_table
 from orchestrator.analysis.report import drawing
-from orchestrator.analysis.report.drawing import Figure
 from orchestrator.analysis.report.first_screen import first_screen
 from orchestrator.analysis.report.sections import curves, effects, front, settings, timing, trials
 from orchestrator.analysis.report.sections.scaling import scaling_of
@@ -100,8 +99,9 @@ def sections_of(view: View) -> list[Section]:
 def page_of(view: View, sections: Sequence[Section]) -> tuple[str, str]:
     """Return the page, self-contained: scripts, styles, figures; and its picture, an SVG."""
     figures = next(section.figures for section in sections if section.name == "speed")
-    picture = front_picture(figures, f"{view.sweep.name} on {view.sweep.data}")
     drawn = {figure.name: figure.to_json() for part in sections for figure in part.figures}
+    panels = [drawn[figure.name] for figure in figures]
+    picture = front_picture(panels, f"{view.sweep.name} on {view.sweep.data}")
     script = json.dumps({"figures": drawn, "dark": drawing.DARK}, separators=(",", ":"))
     page = template("report.html.j2").render(
         sweep=view.sweep,
@@ -168,15 +168,15 @@ def _sentence(context: Context, text: str) -> str:
     return as_sentence(text, context["sweep"].knobs)
 
 
-def front_picture(figures: Sequence[Figure], title: str) -> str:
+def front_picture(drawn: Sequence[Mapping[str, Any]], title: str) -> str:
     """Return the page's pictures of the front, one below the other, as one SVG.
 
     Args:
-        figures: Of :func:`~orchestrator.analysis.report.sections.scatter.scatter_figures`.
+        drawn: Of :func:`~orchestrator.analysis.report.sections.scatter.scatter_figures`.
         title: Words above them.
     """
     return template("front.svg.j2").render(
-        panels=list(map(_panel, figures)), title=title, style=drawing, signs=_SIGNS, edge=_edge
+        panels=list(map(_panel, drawn)), title=title, style=drawing, signs=_SIGNS, edge=_edge
     )
 
 
@@ -219,9 +219,8 @@ class _Axis:
                 yield place, f"{100 * value:.6g} %" if self.percent else f"{value:,.6g}"
 
 
-def _panel(figure: Figure) -> dict[str, Any]:
+def _panel(drawn: Mapping[str, Any]) -> dict[str, Any]:
     """Return the places of one picture's ticks, limits and marks."""
-    drawn = figure.to_json()
     x_axis, y_axis = _Axis(drawn, "x"), _Axis(drawn, "y")
     traces, num_hidden = [], 0
     for trace in drawn["data"]:

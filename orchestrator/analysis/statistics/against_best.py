@@ -126,10 +126,9 @@ def _compared_speeds(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
 def _quantiles(df: "pd.Series[Any]", num_configs: int) -> "pd.Series[float]":
     """Return the quantile of the comparison for each number of degrees of freedom."""
     others = max(num_configs - 1, 1)
-    quantiles = df.map(
-        lambda each: comparison_quantile(others, min(float(each), _LARGE_DF)), na_action="ignore"
-    )
-    return quantiles.astype("float64")
+    known = df.dropna().unique()
+    quantiles = {each: comparison_quantile(others, min(float(each), _LARGE_DF)) for each in known}
+    return df.map(quantiles).astype("float64")
 
 
 def _intervals(

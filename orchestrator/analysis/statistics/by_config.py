@@ -1,8 +1,8 @@
 """A table of configs from a table of trials: repeats combined; gains of configs by ceilings."""
 
 import math
-from collections import defaultdict
 from collections.abc import Collection
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -76,19 +76,21 @@ def by_config(
     configs = groups[params_of(trials)].first()
     configs[GROUP] = groups[GROUP].first() if GROUP in rows.columns else ALL
     metrics = metrics_of(trials)
-    configs = configs.join(of_clean[metrics].mean().fillna(groups[metrics].mean()))
+    means, are_all = of_clean[metrics].mean(), len(clean) == len(rows)
+    configs = configs.join(means if are_all else means.fillna(groups[metrics].mean()))
     are_good = beside if beside.all() else beside & rows[_EVALUATED]
     configs = _with_learned(configs, rows, ids, speed, are_good)
     configs["num_runs"] = of_clean.size()
     configs["num_left_out"] = timed.groupby(ids, sort=False).size() - of_clean.size()
     lost = of_stage[of_stage["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])]
     configs["num_lost"] = ids[lost.index].value_counts().reindex(configs.index, fill_value=0)
-    configs["trial_ids"], configs["timed_ids"] = _trial_ids(rows, ids), _trial_ids(clean, ids)
+    configs["trial_ids"] = _trial_ids(rows, ids)
+    configs["timed_ids"] = configs["trial_ids"] if are_all else _trial_ids(clean, ids)
     configs[LOAD] = pooling.disturbed(clean).groupby(ids, sort=False).any()
     configs = configs.join(groups[[c for c in _FIRST if c in rows.columns]].first())
     cells = pooling.speed_cells(clean, [ids], speed).reindex(configs.index)
     cells = cells.assign(config=cells.index.to_series(), **{GROUP: configs[GROUP]})
-    spread = pooling.spread_of(cells, trials, stage, speed)
+    spread = pooling.spread_of(cells, trials, ids, stage, speed)
     configs = _with_interval(configs, cells, spread, speed)
     return configs.reset_index(drop=True)
 
@@ -149,10 +151,11 @@ def _without_partial(rows: pd.DataFrame, ids: "pd.Series[int]") -> pd.DataFrame:
 
 def _trial_ids(rows: pd.DataFrame, ids: "pd.Series[int]") -> "pd.Series[Any]":
     """Return the trials of each config; a group-by with Python's tuples takes ten times as long."""
-    names = defaultdict[int, list[str]](list)
-    for config, name in zip(ids[rows.index].tolist(), rows["trial_id"].tolist(), strict=True):
-        names[config].append(name)
-    return pd.Series({config: tuple(own) for config, own in names.items()}, dtype="object")
+    own = ids[rows.index].sort_values(kind="stable")
+    configs, starts = np.unique(own, return_index=True)
+    names = rows.loc[own.index, "trial_id"].tolist()
+    parts = [tuple(names[start:end]) for start, end in pairwise([*starts, len(names)])]
+    return pd.Series(parts, index=configs, dtype="object")
 
 
 def _with_interval(

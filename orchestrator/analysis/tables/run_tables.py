@@ -130,7 +130,8 @@ class RunTables:
     def finals(self) -> pd.DataFrame:
         """The completed configs of the confirm stage, one row a config and group."""
         speed = self.rule.speed.metric
-        finals = by_config(self.grouped, stage=Stage.CONFIRM, speed=speed)
+        rows = self.grouped if len(self.final_rows) else self.final_rows
+        finals = by_config(rows, stage=Stage.CONFIRM, speed=speed)
         return finals.assign(**{COMPOSED: False})
 
     @cached_property
@@ -156,7 +157,8 @@ class RunTables:
         """The spread between fresh runs of one config of the main group; None if not known."""
         stage = Stage.PROBE if self.is_composed else Stage.TRAIN
         speed = rate_of(self.rule.speed) if self.is_composed else self.rule.speed.metric
-        return pooling.pools_of(self.grouped, stage, speed).get(self.main_group)
+        pools = pooling.pools_of(self.grouped, pooling.config_ids(self.grouped), stage, speed)
+        return pools.get(self.main_group)
 
     @cached_property
     def drift(self) -> machine.Drift | None:
@@ -291,14 +293,15 @@ def run_intervals(grouped: pd.DataFrame) -> "dict[str, pd.Series[Any]]":
     within = grouped.reindex(columns=[f"{name}_within_low", f"{name}_within_high"])
     low, high = (within[column].astype("float64") for column in within.columns)
     over = pd.Series(pooling.OVER_ONE_RUN, index=grouped.index, dtype="str").where(low.notna())
+    configs = pooling.config_ids(grouped)
     for stage in Stage:
         rows = grouped[(grouped["stage"] == stage) & (grouped[name] > 0)]
-        ids = pooling.config_ids(grouped)[rows.index]
+        ids = configs[rows.index]
         own = pooling.speed_cells(rows, [ids], SPEED)
         cells = pd.DataFrame({"config": ids, GROUP: rows[GROUP]})
         cells = cells.join(own[["variance", "num"]], on="config")
         cells["within"] = pooling.speed_cells(rows, [rows.index.to_series()], SPEED)["within"]
-        spread = pooling.spread_of(cells, grouped, stage, SPEED).dropna()
+        spread = pooling.spread_of(cells, grouped, configs, stage, SPEED).dropna()
         half = t_quantile(spread["df"].to_numpy()) * np.sqrt(spread["variance"])
         low = (rows[name] * np.exp(-half)).reindex(grouped.index).fillna(low)
         high = (rows[name] * np.exp(half)).reindex(grouped.index).fillna(high)

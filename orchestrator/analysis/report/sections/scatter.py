@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from orchestrator.analysis import wording
-from orchestrator.analysis.columns import params_of, text_of, varying_params_of
+from orchestrator.analysis.columns import metrics_of, params_of, text_of, varying_params_of
 from orchestrator.analysis.recommendation import front
 from orchestrator.analysis.report.drawing import Colour, Figure, bars, metric_axis
 from orchestrator.analysis.report.tables import measured
@@ -187,22 +187,24 @@ def _add_points(
 
 def hover(view: View, rows: pd.DataFrame) -> list[str]:
     """Return the words on each config: its knobs, figures, verdict and evidence, safe as HTML."""
-    columns, learned = varying_params_of(view.configs), wording.learned_word(view.rule)
+    learned, known = wording.learned_word(view.rule), list[list[str]]()
+    for column in varying_params_of(view.configs):
+        name, values = column.removeprefix("params."), rows[column].tolist()
+        words = {value: html.escape(f"{name}={wording.short(value)}") for value in values}
+        known.append([words[value] for value in values])
     metrics = measured(rows, [*(o.metric for o in view.rule.objectives), *names_shown(Place.HOVER)])
-    texts = []
-    for row in rows.to_dict("records"):
+    for metric in metrics:
+        figures = rows[f"metrics.{metric}"].tolist()
+        known.append([html.escape(f"{metric}: {wording.shown(metric, each)}") for each in figures])
+    others, texts = rows.drop(columns=[*params_of(rows), *metrics_of(rows)]), []
+    for row, *lines in zip(others.to_dict("records"), *known, strict=True):
         bound, ratio = text_of(row.get("tags.bound")), wording.ratio_text(row)
         grounds = "composed" if front.sign_of(row) else "runs"
-        lines = [
-            *(
-                f"{column.removeprefix('params.')}={wording.short(row[column])}"
-                for column in columns
-            ),
-            *(f"{metric}: {wording.shown(metric, row[f'metrics.{metric}'])}" for metric in metrics),
+        more = [
             front.load_sign_of(row).strip(),
             ", ".join(filter(None, [row["verdict"], f"{ratio} of the best" if ratio else ""])),
             f"bound by: {bound}" if bound else "",
             f"{grounds}: {front.runs_text(row, learned)}, {row['interval']}",
         ]
-        texts.append("<br>".join(html.escape(line) for line in lines if line))
+        texts.append("<br>".join([*lines, *map(html.escape, filter(None, more))]))
     return texts

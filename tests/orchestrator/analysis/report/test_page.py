@@ -113,7 +113,7 @@ def test_no_id_of_the_page_is_given_twice_and_no_section_is_empty(view: View) ->
 
 
 def picture_of(view: View) -> str:
-    text = front_picture(scatter_figures(view), "made & drawn")
+    text = front_picture([one.to_json() for one in scatter_figures(view)], "made & drawn")
     ElementTree.fromstring(text)  # well-formed
     return text
 

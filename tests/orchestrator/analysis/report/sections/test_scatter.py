@@ -85,7 +85,7 @@ def test_the_least_accuracy_that_is_recommended_is_the_lower_edge(view: View) ->
     assert view.configs["metrics.val_acc"].max() < high
     (figure,) = scatter_figures(view)
     assert "12 less accurate configs out of sight: a double click shows all" in figure.caption
-    assert ">12 configs out of sight<" in front_picture([figure], "made")
+    assert ">12 configs out of sight<" in front_picture([figure.to_json()], "made")
 
 
 def test_the_baseline_is_in_sight_where_it_is_less_accurate() -> None:
