@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +17,6 @@ from orchestrator.storage.sweep_record import KnobRecord, SweepRecord
 class TableError(SweepError, ValueError):
     """Table, or an argument about one, that is not enough to answer a question."""
 
-
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 Config = dict[str, Any]
 """One value for every knob, as plain Python values; tuples for knobs that are tuples."""
@@ -104,9 +102,8 @@ def plain(value: Any, *, digits: int | None = None) -> Any:  # noqa: ANN401 - wh
     """
     value = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(value, float):
-        if not math.isfinite(value):
-            return None
-        return value if digits is None else float(f"{value:.{digits}g}")
+        shown = value if digits is None else float(f"{value:.{digits}g}")
+        return shown if math.isfinite(value) else None
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, Mapping):
@@ -123,14 +120,13 @@ def write_csv(table: pd.DataFrame, path: Path) -> None:
     """
     table = table.rename(columns=_no_formula)
     for name, kind in table.dtypes.items():
-        is_text = kind.kind == "O" and not pd.api.types.is_numeric_dtype(kind)
-        if is_text and table[name].astype("str").str.startswith(_FORMULA).any():
+        if kind.kind == "O" and not pd.api.types.is_numeric_dtype(kind):
             table[name] = table[name].map(_no_formula)
     table.to_csv(path, index=False)
 
 
 def _no_formula(cell: Any) -> Any:  # noqa: ANN401 - whatever it is
-    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
+    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
         return cell
     try:
         float(cell)

@@ -137,18 +137,17 @@ def model_effects(figures: Figures) -> Iterator[dict[str, Any]]:
     rows = np.flatnonzero(figures.known & ~np.any([*figures.marks.values()], axis=0))
     terms = [term for knob in figures.knobs for term in _terms(figures, knob, rows)]
     design = np.column_stack([np.ones(len(rows)), *(column for *_, column in terms)])
-    # By the triangle of a QR decomposition: the singular values of a large design took longest.
-    triangle = np.linalg.qr(np.column_stack([design, figures.levels[rows]]), mode="r")
-    factor, levels = triangle[:, :-1], triangle[:, -1]
-    small = max(design.shape) * np.finfo(np.float64).eps
-    df = len(rows) - (np.linalg.matrix_rank(factor, rtol=small) if len(rows) else 0)
+    levels, scale = figures.levels[rows], np.sqrt((design**2).sum(axis=0).clip(1))
+    products = design.T @ design / np.outer(scale, scale)
+    exact = 1e-11  # share of the largest eigenvalue that rounding explains
+    df = len(rows) - np.linalg.matrix_rank(products, rtol=exact, hermitian=True)
     if df < MIN_DF:
         return
-    inverse = np.linalg.pinv(factor, rcond=small)
-    effects = inverse @ levels
-    noise = np.sqrt(((levels - factor @ effects) ** 2).sum() / df)
-    errors = noise * np.sqrt((inverse**2).sum(axis=1))
-    is_determined = np.isclose(np.diag(inverse @ factor), 1)
+    inverse = np.linalg.pinv(products, rtol=exact, hermitian=True)
+    effects = inverse @ (levels @ design / scale) / scale
+    noise = np.sqrt(((levels - design @ effects) ** 2).sum() / df)
+    errors = noise * np.sqrt(np.diag(inverse)) / scale
+    is_determined = np.isclose(np.diag(inverse @ products), 1)
     for place, (knob, start, end, _) in enumerate(terms, start=1):
         effect, error = float(effects[place]), float(errors[place])
         if is_determined[place] and error > 0:

@@ -177,11 +177,7 @@ class Figure:
 
     def to_json(self) -> dict[str, Any]:
         """Return the data from which the page's script draws it and makes its CSV."""
-        content = {
-            "data": self.data,
-            "layout": self.layout,
-            "columns": list(self.table.columns),
-            "rows": [self.table[column] for column in self.table.columns],
-        }
-        plain_content: dict[str, Any] = plain(content, digits=_DIGITS)
-        return plain_content
+        columns = list(self.table.columns)
+        rows = [self.table[column] for column in columns]
+        content = {"data": self.data, "layout": self.layout, "columns": columns, "rows": rows}
+        return {name: plain(part, digits=_DIGITS) for name, part in content.items()}

@@ -98,10 +98,9 @@ def sections_of(view: View) -> list[Section]:
 
 def page_of(view: View, sections: Sequence[Section]) -> tuple[str, str]:
     """Return the page, self-contained: scripts, styles, figures; and its picture, an SVG."""
-    figures = next(section.figures for section in sections if section.name == "speed")
+    names = [figure.name for part in sections if part.name == "speed" for figure in part.figures]
     drawn = {figure.name: figure.to_json() for part in sections for figure in part.figures}
-    panels = [drawn[figure.name] for figure in figures]
-    picture = front_picture(panels, f"{view.sweep.name} on {view.sweep.data}")
+    picture = front_picture([drawn[n] for n in names], f"{view.sweep.name} on {view.sweep.data}")
     script = json.dumps({"figures": drawn, "dark": drawing.DARK}, separators=(",", ":"))
     page = template("report.html.j2").render(
         sweep=view.sweep,

@@ -84,13 +84,12 @@ def by_config(
     configs["num_left_out"] = timed.groupby(ids, sort=False).size() - of_clean.size()
     lost = of_stage[of_stage["state"].isin([TrialState.INFEASIBLE, TrialState.FAILED])]
     configs["num_lost"] = ids[lost.index].value_counts().reindex(configs.index, fill_value=0)
-    configs["trial_ids"] = _trial_ids(rows, ids)
-    configs["timed_ids"] = configs["trial_ids"] if are_all else _trial_ids(clean, ids)
+    configs["trial_ids"], configs["timed_ids"] = _trial_ids(rows, ids), _trial_ids(clean, ids)
     configs[LOAD] = pooling.disturbed(clean).groupby(ids, sort=False).any()
     configs = configs.join(groups[[c for c in _FIRST if c in rows.columns]].first())
     cells = pooling.speed_cells(clean, [ids], speed).reindex(configs.index)
     cells = cells.assign(config=cells.index.to_series(), **{GROUP: configs[GROUP]})
-    spread = pooling.spread_of(cells, trials, ids, stage, speed)
+    spread = pooling.spread_of(cells, trials, stage, speed)
     configs = _with_interval(configs, cells, spread, speed)
     return configs.reset_index(drop=True)
 

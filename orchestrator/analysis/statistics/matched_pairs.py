@@ -85,9 +85,8 @@ class Mean:
 class Points:
     """The configs of a table, found from each other by the knobs in which they differ.
 
-    The key of a config is the sum of a random number for each of its values (Zobrist, "A new
-    hashing method with application for game playing", 1970), so that a change of values changes
-    the key by a difference. Of a million configs, two have one key once in 30 million tables.
+    Its key is the sum of a random number for each value (Zobrist, "A new hashing method with
+    application for game playing", 1970); two of a million have one key once in 30 million tables.
 
     Args:
         configs: A column a knob, a row a config; no two rows are equal.

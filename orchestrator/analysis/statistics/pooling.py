@@ -95,15 +95,12 @@ class Pool:
         return {name: getattr(self, name) for name in ("cv", "df", "num_configs", "text")}
 
 
-def spread_of(
-    cells: pd.DataFrame, trials: pd.DataFrame, ids: "pd.Series[int]", stage: Stage, speed: str
-) -> pd.DataFrame:
+def spread_of(cells: pd.DataFrame, trials: pd.DataFrame, stage: Stage, speed: str) -> pd.DataFrame:
     """Return the spread of one run of each cell, from its pool or, for outliers, from the cell.
 
     Args:
         cells: Rows of :func:`speed_cells` with the ``config`` (:func:`config_ids`) and ``group``.
         trials: The trials that are pooled.
-        ids: Their configs.
         stage: The stage of the cells.
         speed: The figure.
 
@@ -113,7 +110,7 @@ def spread_of(
     """
     unknown = {"variance": np.nan, "df": np.nan, "interval": OVER_ONE_RUN}
     spread = pd.DataFrame(unknown, index=cells.index)
-    for group, pool in pools_of(trials, ids, stage, speed).items():
+    for group, pool in pools_of(trials, stage, speed).items():
         own = cells[(cells[GROUP] == group) & (cells["num"] > 0)]
         of_stage = pool.apart[pool.apart.get_level_values("stage") == stage]
         is_apart = own["config"].isin(of_stage.get_level_values("config"))
@@ -200,16 +197,14 @@ def stage_pool(cells: pd.DataFrame, stage: Stage) -> Pool | None:
     return replace(wider, borrowed=tuple(name for name in wider.stages if name != stage))
 
 
-def pools_of(
-    trials: pd.DataFrame, ids: "pd.Series[int]", stage: Stage, speed: str
-) -> dict[str, Pool]:
-    """Return the pool of each group that was repeated, for a stage; ``ids`` are the configs."""
+def pools_of(trials: pd.DataFrame, stage: Stage, speed: str) -> dict[str, Pool]:
+    """Return the pool of each group that was repeated, for a stage."""
     pools: dict[str, Pool] = {}
     done = trials[trials["state"] == TrialState.COMPLETED]
     if f"metrics.{speed}" not in done.columns or done.empty:
         return pools
     columns = [c for c in done.columns if c in _NEEDED or c.startswith(f"metrics.{speed}")]
-    done = done[columns]
+    done, ids = done[columns], config_ids(trials)
     groups = done[GROUP] if GROUP in done.columns else pd.Series(ALL, index=done.index)
     for group, rows in done.groupby(groups, sort=False):
         for some in (rows[~disturbed(rows)], rows):

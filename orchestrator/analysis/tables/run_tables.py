@@ -129,9 +129,8 @@ class RunTables:
     @cached_property
     def finals(self) -> pd.DataFrame:
         """The completed configs of the confirm stage, one row a config and group."""
-        speed = self.rule.speed.metric
         rows = self.grouped if len(self.final_rows) else self.final_rows
-        finals = by_config(rows, stage=Stage.CONFIRM, speed=speed)
+        finals = by_config(rows, stage=Stage.CONFIRM, speed=self.rule.speed.metric)
         return finals.assign(**{COMPOSED: False})
 
     @cached_property
@@ -157,8 +156,7 @@ class RunTables:
         """The spread between fresh runs of one config of the main group; None if not known."""
         stage = Stage.PROBE if self.is_composed else Stage.TRAIN
         speed = rate_of(self.rule.speed) if self.is_composed else self.rule.speed.metric
-        pools = pooling.pools_of(self.grouped, pooling.config_ids(self.grouped), stage, speed)
-        return pools.get(self.main_group)
+        return pooling.pools_of(self.grouped, stage, speed).get(self.main_group)
 
     @cached_property
     def drift(self) -> machine.Drift | None:
@@ -301,7 +299,7 @@ def run_intervals(grouped: pd.DataFrame) -> "dict[str, pd.Series[Any]]":
         cells = pd.DataFrame({"config": ids, GROUP: rows[GROUP]})
         cells = cells.join(own[["variance", "num"]], on="config")
         cells["within"] = pooling.speed_cells(rows, [rows.index.to_series()], SPEED)["within"]
-        spread = pooling.spread_of(cells, grouped, configs, stage, SPEED).dropna()
+        spread = pooling.spread_of(cells, grouped, stage, SPEED).dropna()
         half = t_quantile(spread["df"].to_numpy()) * np.sqrt(spread["variance"])
         low = (rows[name] * np.exp(-half)).reindex(grouped.index).fillna(low)
         high = (rows[name] * np.exp(half)).reindex(grouped.index).fillna(high)

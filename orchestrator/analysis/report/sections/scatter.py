@@ -190,7 +190,7 @@ def hover(view: View, rows: pd.DataFrame) -> list[str]:
     learned, known = wording.learned_word(view.rule), list[list[str]]()
     for column in varying_params_of(view.configs):
         name, values = column.removeprefix("params."), rows[column].tolist()
-        words = {value: html.escape(f"{name}={wording.short(value)}") for value in values}
+        words = {value: html.escape(f"{name}={wording.short(value)}") for value in {*values}}
         known.append([words[value] for value in values])
     metrics = measured(rows, [*(o.metric for o in view.rule.objectives), *names_shown(Place.HOVER)])
     for metric in metrics:

@@ -10,7 +10,7 @@ from scipy import stats
 from orchestrator.analysis.recommendation.front import front_table
 from orchestrator.analysis.recommendation.selection import select
 from orchestrator.analysis.statistics.by_config import COMPUTE, LOADER, by_config, gains_of
-from orchestrator.analysis.statistics.pooling import OVER_POOL, OVER_RUNS, config_ids, pools_of
+from orchestrator.analysis.statistics.pooling import OVER_POOL, OVER_RUNS, pools_of
 from orchestrator.trial import Stage
 from tests.orchestrator.analysis.made_runs import ACCURACY, SPEED, MadeRun, config
 
@@ -171,7 +171,7 @@ def test_the_pool_is_the_error_of_a_one_way_analysis_of_variance() -> None:
     for c, of_config in zip(WORKERS, speeds, strict=False):
         run.add_runs(c, list(of_config))
     run.add_runs(WORKERS[3], [5000.0])
-    pool = pools_of(run.trials, config_ids(run.trials), Stage.TRAIN, "samples_per_s")["all"]
+    pool = pools_of(run.trials, Stage.TRAIN, "samples_per_s")["all"]
     squares = sum(((np.log(s) - np.log(s).mean()) ** 2).sum() for s in speeds)
     assert (pool.variance, pool.df) == (pytest.approx(squares / 6), 6)
     assert not len(pool.apart)
