@@ -140,8 +140,8 @@ class _Prepared:
     def how_to_resume(self) -> str:
         if not self.directory.has_begun:
             return "nothing was started: start it again"
-        if self.executor.cannot_resume:
-            return self.executor.cannot_resume
+        if self.record.replayed:
+            return "a replay cannot be resumed: start it again"
         words: list[str | Path] = [Path(self.record.file), "--resume", str(self.directory.path)]
         return f"to resume: {typed('orchestrator', words)}"
 

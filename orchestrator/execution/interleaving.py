@@ -29,9 +29,8 @@ class Interleaving:
         """Prepare to run the trials of ``launch``; nothing is started yet."""
         self._launch, self._host = launch, host
         self._supervisors = [Supervisor(each, host) for each in launch.each()]
-        self._left = list(self._supervisors)
+        self._left = list(self._supervisors)  # the longest waiting first
         self._current: Supervisor | None = None
-        self._num_slices = 0
         self._sliced = set[Supervisor]()  # those that waited while another one trained
         self._place = Place()
         self._lease: Lease | None = None
@@ -115,9 +114,9 @@ class Interleaving:
     def _begin_slice(self) -> Supervisor:
         """Start or continue the trial with the least progress; on a tie, the longest waiting."""
         assert self._lease is not None, "cores are acquired first"
-        chosen = min(self._left, key=lambda each: (each.progress, each.last_slice))
-        self._num_slices += 1
-        chosen.last_slice = self._num_slices
+        chosen = min(self._left, key=lambda each: each.progress)
+        self._left.remove(chosen)
+        self._left.append(chosen)
         if chosen.has_started:
             chosen.begin_slice()
         else:

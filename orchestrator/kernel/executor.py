@@ -98,11 +98,9 @@ class Executor:
 
     Attributes:
         facts: Fields of the run's record that are not those of this process.
-        cannot_resume: Why its runs cannot be resumed; "" where they can.
     """
 
     facts: Mapping[str, Any] = MappingProxyType({})
-    cannot_resume = ""
 
     def machine(self) -> Machine:
         """Return the machine or cluster that trials run on."""

@@ -117,8 +117,6 @@ class ReplayExecutor(Executor):
         own_s: Real seconds of the search, the driver and the replay.
     """
 
-    cannot_resume = "a replay cannot be resumed: start it again"
-
     def __init__(
         self,
         draw: Callable[[Trial], RecordedRun],

@@ -135,12 +135,7 @@ def make_plan(
         searched = [PlannedStage(name="train", least=num or 0, most=num, least_share=share)]
     capacity = capacity_of(sweep, machine, num_cores, max_concurrent)
     phases = make_phases(
-        sweep,
-        problem,
-        Search(),
-        machine=machine,
-        capacity=capacity,
-        judge=Judge(),
+        sweep, problem, Search(), machine=machine, capacity=capacity, judge=Judge()
     )
     around = (phase for phase in phases if not isinstance(phase, Searching))
     return Plan(

@@ -37,12 +37,11 @@ class Supervisor:
     Attributes:
         trial: The trial.
         progress: Progress at the end of its last time slice, as a fraction of its budget.
-        last_slice: Number of its last time slice.
     """
 
     def __init__(self, launch: Launch, host: Host) -> None:
         """Prepare to run ``launch`` on ``host``; nothing is started yet."""
-        self.trial, self.progress, self.last_slice = launch.trial, 0.0, 0
+        self.trial, self.progress = launch.trial, 0.0
         self._launch, self._host = launch, host
         self._lease: Lease | None = None
         self._attempt: Attempt | None = None
