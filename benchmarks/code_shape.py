@@ -1,13 +1,13 @@
 """The code's shape: file sizes, long functions, folders, circles, spread of features.
 
     python -m benchmarks.code_shape                     # this project's packages
-    python -m benchmarks.code_shape --root /tmp/before  # those of another checkout
+    python -m benchmarks.code_shape --root /tmp/before  # the packages of another checkout
     python -m benchmarks.code_shape --peers optuna      # and packages that are installed
 
 Lines are counted as ``wc -l`` counts them. After the packages come the folders of ``orchestrator``,
 and for each feature the number of other files that name it.
 
-Only the source is read; nothing is imported. An import counts wherever it stands: in a function,
+Only the source is read; nothing is imported. An import counts wherever it is: in a function,
 and under ``TYPE_CHECKING`` as well. A package is in no circle with its modules: importing
 ``a.b`` runs ``a/__init__.py``, but no reader follows that arrow.
 """

@@ -10,5 +10,5 @@
 - ``rivals``: random search, TPE, NSGA-II, plain Optuna, on the same draws
 - ``planted``: faults that the search has to find, by sweeps of ``planted_sweeps``
 - ``page``: the page of results
-- ``recording``: the sweeps whose runs are recorded
+- ``recording``: the sweeps that record the tables
 """

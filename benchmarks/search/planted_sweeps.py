@@ -1,6 +1,6 @@
 """Sweeps with a planted fault, and sweeps of the shipped trainables, which have none.
 
-``$PLANTED`` names one. ``order``: a loader whose workers take turns, so that the order of the
+``$PLANTED`` names one. ``order``: a loader with workers that take turns, so that the order of the
 samples depends on their number, declared a systems knob. ``slow``: a learning rate at which each
 step is computed twice, declared a learning knob. ``sound``: no fault.
 """

@@ -24,7 +24,7 @@ class Score:
     """Score of a set of configs.
 
     Attributes:
-        hypervolume: That of their true values over the true front's, on log speed and accuracy.
+        hypervolume: Their true values' over the true front's, on log speed and accuracy.
             The reference point is the truth's median speed and its best accuracy less 2 points.
         epsilon: Multiplicative epsilon indicator less 1: the factor by which their values must be
             raised, at worst, to reach each point of the true front (Zitzler et al., "Performance
