@@ -14,10 +14,9 @@ from scipy import stats
 
 from orchestrator.analysis.statistics.intervals import Floats
 from orchestrator.analysis.statistics.rounds import EARLY, level_of_looks, ratio_in_rounds
-from orchestrator.search.stages.judge import InterimAnalyses
 from orchestrator.sweep.rigor import Rigor
 
-LOOKS = InterimAnalyses(first=Rigor().confirm, last=Rigor().max_confirm).at
+LOOKS = Rigor().analyses
 _DRIFT, _MARGIN = 0.03, 0.02
 
 

@@ -10,7 +10,8 @@ from orchestrator.kernel.search import Search
 from orchestrator.machine import Machine
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.interference import InterferenceCheck
-from orchestrator.search.stages.judge import InterimAnalyses, Judge, Repeating
+from orchestrator.search.stages.judge import Judge
+from orchestrator.search.stages.repeats import Repeating
 from orchestrator.search.stages.sequence import Phase, Searching
 from orchestrator.storage.sweep_record import Capacity
 from orchestrator.sweep.definition import Sweep
@@ -68,14 +69,13 @@ def make_phases(
             )
         phases.append(Searching(search, enumerates=enumerates, ending=ending))
         if rigor.max_repeats > rigor.repeats:
-            repeating = Repeating(runs=rigor.repeats, max_runs=rigor.max_repeats, judge=judge)
-            phases.append(repeating)
+            phases.append(Repeating(runs=rigor.repeats, max_runs=rigor.max_repeats, judge=judge))
     if rigor.confirm:
         may = partial(may_interleave, sweep, machine, capacity) if rigor.interleaved else None
         ends_early = sweep.search.has_rungs or ending is not None
         phases.append(
             Confirming(
-                analyses=InterimAnalyses(first=rigor.confirm, last=rigor.max_confirm),
+                analyses=rigor.analyses,
                 judge=judge,
                 finalists=rigor.finalists,
                 may_interleave=may,

@@ -126,9 +126,6 @@ class ComparedRun(NamedTuple):
     least_s: float = 0.0
 
 
-WHOLE_RUN: Final = ComparedRun()
-
-
 class SearchSpec:
     """Specification of a search in a sweep file: ``Grid()``, ``Random(40)``, ``Optuna(100)``."""
 
@@ -162,7 +159,7 @@ class SearchSpec:
 
     def compared_run(self, problem: SearchProblem) -> ComparedRun:
         """Return the run that its best configs are compared by."""
-        return WHOLE_RUN
+        return ComparedRun()
 
     def combinations(self, problem: SearchProblem) -> Iterator[dict[str, Any]] | None:
         """Return the configs that it chooses from; None where they cannot be enumerated."""

@@ -32,6 +32,8 @@ _Seconds = Annotated[
     Meta(description="seconds > 0 and <= 1e9, or None"),
 ]
 
+GROWTH: Final = 1.8
+"""Ratio of the rounds at an interim analysis to those at the one before: 3, 5, 9, 16."""
 Preset = Literal["quick", "standard", "thorough"]
 
 
@@ -80,6 +82,28 @@ class Rigor:
     accuracy_tolerance: _Share = 0.005
     retries: _SomeCount = 1
     time_limit_s: _Seconds = None
+
+    @property
+    def analyses(self) -> tuple[int, ...]:
+        """Rounds of the confirm stage at each of its interim analyses, ascending.
+
+        They are fixed beforehand, so that the intervals at all of them together have 95 %
+        confidence, whichever the stage ends at (repeated confidence intervals: Jennison and
+        Turnbull, "Interim analyses: the repeated confidence interval approach", Journal of the
+        Royal Statistical Society B 51, 1989; their level:
+        :mod:`orchestrator.analysis.statistics.rounds`).
+        """
+        at = [max(self.confirm, 1)]
+        while at[-1] < self.max_confirm:
+            at.append(min(round(GROWTH * at[-1]), self.max_confirm))
+        return tuple(at)
+
+    @property
+    def numbers_of_runs(self) -> dict[str, str]:
+        """Runs of a config by what they are for, fewest and most, in words."""
+        both = {"repeats": (self.repeats, self.max_repeats)}
+        both["confirm runs"] = self.confirm, self.max_confirm
+        return {name: f"{first}, up to {max(first, last)}" for name, (first, last) in both.items()}
 
     def with_tolerance(self, objective: Objective, rule: SelectionRule) -> Objective:
         """Return an objective with a sweep's tolerance for it, where it has none itself.
@@ -176,6 +200,14 @@ def with_setting(rigor: Rigor, setting: str) -> Rigor:
         allowed = kind.__metadata__[-1].description
         raise SweepFileError(f"--set {setting}: not allowed", f"allowed: {allowed}") from None
     return replace(rigor, **{name: value})
+
+
+OLD_OPTIONS: Final = {
+    "--repeats": "rigor.repeats=N",
+    "--confirm": "rigor.confirm=N rigor.max_confirm=N",
+    "--retries": "rigor.retries=N",
+}
+"""What ``--set`` takes in the place of an option of the last version, N for its value."""
 
 
 def with_old_fields(init: Callable[..., None]) -> Callable[..., None]:

@@ -16,7 +16,6 @@ from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import MOST_FACTOR, condition_text, states_text
 from orchestrator.formats import counted
 from orchestrator.metric_table import OF_THE_TARGET
-from orchestrator.search.stages.judge import InterimAnalyses
 from orchestrator.space.configs import same_config
 from orchestrator.texts import first_line
 from orchestrator.trial import TrialState
@@ -155,11 +154,10 @@ def pair_up(tables: RunTables, config: Mapping[str, Any], reference: Mapping[str
 def level_of_pairs(tables: RunTables, num_pairs: int) -> float:
     """Return how often the interval of a paired ratio over so many pairs may be wrong.
 
-    It is the level of the next interim analysis (:mod:`orchestrator.search.stages.judge`): a stage
-    that was broken off has its analysis there instead of later.
+    It is the level of the next interim analysis: a stage that was broken off has its analysis there
+    instead of later.
     """
-    rigor, num_configs = tables.sweep.rigor, len(tables.compared) or 1
-    looks = InterimAnalyses(first=max(rigor.confirm, 1), last=rigor.max_confirm).at
+    looks, num_configs = tables.sweep.rigor.analyses, len(tables.compared) or 1
     is_last = len(looks) == 1 or num_pairs > looks[-2]
     return level_of_looks(looks, num_configs) * (1 if is_last else EARLY)
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from orchestrator.arguments import MOST, Names, a_path, some_text, whole_number
 from orchestrator.errors import SweepError, nearest
+from orchestrator.sweep.rigor import OLD_OPTIONS
 
 _MOST_S: Final = 1e9
 _UNITS_S: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -146,17 +147,14 @@ _READERS: Final[Mapping[str, Callable[[str], Any]]] = {
 # -- options of the last version
 
 _INSTEAD: Final = {
-    "--repeats": "rigor.repeats=N",
-    "--confirm": "rigor.confirm=N rigor.max_confirm=N",
-    "--retries": "rigor.retries=N",
+    **OLD_OPTIONS,
     "--cores": "replay.cores=N",
     "--nodes": "replay.nodes=N",
     "--reuse-repeats": "replay.reuse_repeats=true",
     "--table": "replay.table=N",
     "--cost": "prices.N",
 }
-"""What ``--set`` takes in the place of an option of the last version, N for its value; several
-prices are divided by commas."""
+"""The same for all options of the last version; several prices are divided by commas."""
 
 
 def as_today(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -9,8 +9,8 @@ from typing import Final
 
 from orchestrator.formats import counted
 from orchestrator.kernel.problem import Key, key_of
-from orchestrator.kernel.search import WHOLE_RUN, ComparedRun, Pause, PlannedStage, Proposal
-from orchestrator.search.stages.judge import Config, InterimAnalyses, Judge, Results
+from orchestrator.kernel.search import ComparedRun, Pause, PlannedStage, Proposal
+from orchestrator.search.stages.judge import Config, Judge, Results
 from orchestrator.search.stages.sequence import Ledger, Phase, at_most
 from orchestrator.trial import Stage, TrialState
 
@@ -39,7 +39,7 @@ class Confirming(Phase):
     search continues later, new finalists run in new rounds, and the same ones resume.
 
     Attributes:
-        analyses: Numbers of rounds after which the stage may end.
+        analyses: Numbers of rounds after which the stage may end, ascending.
         judge: Names the finalists, decides when they suffice, and recommends.
         finalists: Most of them, the baseline not counted.
         may_interleave: Returns True if these configs may be interleaved. None: they never are.
@@ -50,11 +50,11 @@ class Confirming(Phase):
             the test run. Default: no limit.
     """
 
-    analyses: InterimAnalyses
+    analyses: Sequence[int]
     judge: Judge
     finalists: int = 2
     may_interleave: MayInterleave | None = None
-    run: ComparedRun = WHOLE_RUN
+    run: ComparedRun = field(default_factory=ComparedRun)
     side_by_side: bool = False
     allowance: float | None = None
     _configs: Sequence[Config] = field(default=(), init=False)
@@ -69,7 +69,7 @@ class Confirming(Phase):
         finalists up to the last one.
         """
         configs = at_most(num_configs, 1 + self.finalists)
-        first, last = self.analyses.at[0], self.analyses.at[-1 if configs > 1 else 0]
+        first, last = self.analyses[0], self.analyses[-1 if configs > 1 else 0]
         others = f", up to {counted(configs - 2, 'contender')}" if configs > 2 else ""
         runs = f"{first} to {last} runs" if last > first else counted(first, "run")
         how = "interleaved on the same cores where possible" if self.may_interleave else "in pairs"
@@ -120,9 +120,9 @@ class Confirming(Phase):
         """Return the configs that are worth another run; none at the end of the rounds."""
         configs = [config for config in self._configs if not self._is_lost(config, ledger)]
         has_finalist = any(config in configs for config in self._configs[: self._num_finalists])
-        if not has_finalist or self._num_rounds >= self.analyses.at[-1]:
+        if not has_finalist or self._num_rounds >= self.analyses[-1]:
             return []
-        if self._num_rounds in self.analyses.at:
+        if self._num_rounds in self.analyses:
             is_alone = len(configs) == 1 or dict(ledger.problem.baseline) not in configs
             if is_alone or self.judge.is_decided(ledger.results) or self._is_in_vain(ledger):
                 return []
@@ -132,7 +132,7 @@ class Confirming(Phase):
         """Return True if it is infeasible, or no run completed up to the first analysis."""
         runs = [(t.stage, r.state) for t, r in ledger.results if dict(t.config) == config]
         confirmed = [state for stage, state in runs if stage is Stage.CONFIRM]
-        never = TrialState.COMPLETED not in confirmed and len(confirmed) >= self.analyses.at[0]
+        never = TrialState.COMPLETED not in confirmed and len(confirmed) >= self.analyses[0]
         return never or any(state is TrialState.INFEASIBLE for _, state in runs)
 
     def _is_in_vain(self, ledger: Ledger) -> bool:
@@ -155,8 +155,8 @@ class Confirming(Phase):
 
         Up to the first analysis there is room for all rounds or for none.
         """
-        first = self.analyses.at[0]
-        later = (number for number in self.analyses.at if number > self._num_rounds)
+        first = self.analyses[0]
+        later = (number for number in self.analyses if number > self._num_rounds)
         number = next(later) - self._num_rounds if self.side_by_side else 1
         if 0 < self._num_rounds < first:
             return number

@@ -141,7 +141,7 @@ def _lost(rows: pd.DataFrame, view: View) -> dict[str, Any]:
 def environment_of(view: View) -> tables.Section:
     """Return the sweep and its environment, as names with their values."""
     sweep = view.sweep
-    git, rigor = sweep.git or {}, sweep.rigor
+    git = sweep.git or {}
     dirty = " with uncommitted changes" if git.get("dirty") else ""
     budget = {"epochs": sweep.budget.epochs, "steps": sweep.budget.steps}
     mlflow = view.run_dir and view.run_dir / RunFile.MLFLOW
@@ -156,8 +156,7 @@ def environment_of(view: View) -> tables.Section:
         "budget of a trial": ", ".join(f"{v} {k}" for k, v in budget.items() if v is not None),
         "search": sweep.search,
         "seed": sweep.seed,
-        "repeats": f"{rigor.repeats}, up to {max(rigor.repeats, rigor.max_repeats)}",
-        "confirm runs": f"{rigor.confirm}, up to {max(rigor.confirm, rigor.max_confirm)}",
+        **sweep.rigor.numbers_of_runs,
         "cores per trial": sweep.cores_per_trial,
         "isolation": sweep.isolation,
         **_flat("", sweep.hardware),

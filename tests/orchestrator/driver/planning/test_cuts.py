@@ -17,7 +17,6 @@ from orchestrator.kernel.loop import ControlLoop
 from orchestrator.kernel.search import WAIT
 from orchestrator.search import Grid, Optuna
 from orchestrator.search.stages.confirm import Confirming
-from orchestrator.search.stages.judge import InterimAnalyses
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.search.stopping import Asha
 from orchestrator.sweep.rigor import Rigor
@@ -56,7 +55,7 @@ class Run:
             enumerates=not isinstance(search, Optuna),
             ending=stopping.start(problem) if stopping else None,
         )
-        analyses = InterimAnalyses(first=2, last=last)
+        analyses = Rigor(confirm=2, max_confirm=last).analyses
         confirming = Confirming(analyses=analyses, judge=Deciding([BEST], runs))
         stages = Stages(problem, [searching, confirming])
         rigor = Rigor(confirm=2, finalists=1)

@@ -9,8 +9,9 @@ import pytest
 from orchestrator.kernel.search import WAIT, Proposal, Search
 from orchestrator.search import Grid
 from orchestrator.search.stages.confirm import Confirming
-from orchestrator.search.stages.judge import InterimAnalyses, Judge, Results
+from orchestrator.search.stages.judge import Judge, Results
 from orchestrator.search.stages.sequence import Searching, Stages
+from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
     Answer,
@@ -49,7 +50,7 @@ class Deciding(Judge):
 
 
 def staged(inner: Search, judge: Judge, repeats: int = 3, last: int = 0) -> Stages:
-    analyses = InterimAnalyses(first=repeats, last=max(last, repeats))
+    analyses = Rigor(confirm=repeats, max_confirm=last).analyses
     return Stages(six_configs(), [Searching(inner), Confirming(analyses=analyses, judge=judge)])
 
 
@@ -105,11 +106,7 @@ def interleaved(*selected: Mapping[str, Any], may: bool = True) -> tuple[Stages,
         asked.append([config["workers"] for config in configs])
         return may
 
-    stage = Confirming(
-        analyses=InterimAnalyses(first=3, last=3),
-        judge=Deciding(selected),
-        may_interleave=may_interleave,
-    )
+    stage = Confirming(analyses=[3], judge=Deciding(selected), may_interleave=may_interleave)
     return Stages(six_configs(), [Searching(Grid().start(six_configs())), stage]), asked
 
 
@@ -141,9 +138,7 @@ def test_the_runs_of_a_round_are_asked_for_together_where_they_may_be_interleave
 
 
 def test_on_several_nodes_the_rounds_up_to_the_next_analysis_are_side_by_side() -> None:
-    stage = Confirming(
-        analyses=InterimAnalyses(first=3, last=9), judge=Deciding([BEST], 99), side_by_side=True
-    )
+    stage = Confirming(analyses=[3, 5, 9], judge=Deciding([BEST], 99), side_by_side=True)
     search = Stages(six_configs(), [Searching(Grid().start(six_configs())), stage])
     out = rounds_out_together(search)
     rounds = [sorted({trial.repeat for trial in each}) for each in out]

@@ -8,7 +8,7 @@ from orchestrator.kernel.search import Proposal, SearchSpec
 from orchestrator.search import Grid, Optuna, Random
 from orchestrator.search.stages.confirm import Confirming
 from orchestrator.search.stages.interference import BACKGROUND_FAILED, ROUNDS, InterferenceCheck
-from orchestrator.search.stages.judge import InterimAnalyses, Judge, Results
+from orchestrator.search.stages.judge import Judge, Results
 from orchestrator.search.stages.sequence import Searching, Stages
 from orchestrator.trial import Report, Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import (
@@ -49,7 +49,7 @@ def checked(
     check = InterferenceCheck(
         num_configs=2, capacity=capacity, num_before=4, speed="samples_per_s", judge=judge
     )
-    confirming = Confirming(analyses=InterimAnalyses(first=1, last=1), judge=judge)
+    confirming = Confirming(analyses=[1], judge=judge)
     return Stages(problem, [Searching(search, num_trials=4), check, Searching(search), confirming])
 
 

@@ -10,14 +10,10 @@ import pytest
 from orchestrator.kernel.search import ComparedRun
 from orchestrator.search import Grid
 from orchestrator.search.stages.confirm import Confirming
-from orchestrator.search.stages.judge import (
-    MAX_CONTENDERS,
-    InterimAnalyses,
-    Judge,
-    Repeating,
-    Results,
-)
+from orchestrator.search.stages.judge import MAX_CONTENDERS, Judge, Results
+from orchestrator.search.stages.repeats import Repeating
 from orchestrator.search.stages.sequence import Searching, Stages
+from orchestrator.sweep.rigor import Rigor
 from orchestrator.trial import Stage, Trial, TrialResult, TrialState
 from tests.orchestrator.search.playing import key, play, six_configs, smooth
 from tests.orchestrator.search.stages.test_confirm import BEST, CONTENDER, Deciding
@@ -27,7 +23,7 @@ def confirmed(*, share: float = 9.0, runs: int = 0, last: int = 3) -> tuple[list
     """Return the confirm trials and the notes; a short run takes a tenth of a whole one."""
     here = six_configs()
     confirming = Confirming(
-        analyses=InterimAnalyses(first=3, last=last),
+        analyses=Rigor(confirm=3, max_confirm=last).analyses,
         judge=Deciding([BEST, CONTENDER], runs),
         run=ComparedRun(replace(here.budget, steps=384, evaluated=False)),
         allowance=share,
@@ -138,4 +134,4 @@ def test_there_are_no_more_repeats_than_in_the_plan() -> None:
     [(3, 9, (3, 5, 9)), (3, 3, (3,)), (3, 4, (3, 4)), (1, 4, (1, 2, 4)), (5, 2, (5,))],
 )
 def test_the_analyses_grow_from_first_to_last(first: int, last: int, at: tuple[int, ...]) -> None:
-    assert InterimAnalyses(first=first, last=last).at == at
+    assert Rigor(confirm=first, max_confirm=last).analyses == at
