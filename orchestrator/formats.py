@@ -1,5 +1,7 @@
 """Numbers as text: durations, shares, counts, figures. One function each, used everywhere."""
 
+from collections.abc import Sequence
+
 _MINUTE_S = 60
 
 
@@ -29,6 +31,11 @@ def percent(share: float, *, digits: int = 0) -> str:
 def number(value: float) -> str:
     """Return four significant digits, thousands separated: ``0.9234``, ``24,176``."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def listed(words: Sequence[str], before_last: str) -> str:
+    """Return ``lr, depth and width`` for three words and ``and``."""
+    return f" {before_last} ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
 
 
 def counted(count: int, noun: str) -> str:

@@ -34,6 +34,8 @@ class Stage(StrEnum):
 
 SEARCHING: Final = tuple(stage for stage in Stage if not stage.is_final)
 """The stages whose runs may select a config."""
+FINAL: Final = next(stage for stage in Stage if stage.is_final)
+"""The stage whose runs a claim rests on."""
 
 
 class TrialState(StrEnum):

@@ -35,8 +35,7 @@ def shown(metric: str, value: float) -> str:
         return percent(value, digits=2 if is_accuracy(metric) else 0)
     if metric == "samples_per_s":
         return f"{number(value)} samples/s"
-    unit = unit_of(metric)
-    return f"{number(value)} {unit}".rstrip()
+    return f"{number(value)} {unit_of(metric)}".rstrip()
 
 
 def interval_text(row: Mapping[Any, Any], metric: str) -> str:

@@ -57,33 +57,31 @@ def make_phases(
         is_leased = sweep.isolation is Isolation.LEASED
         if rigor.check_isolated and capacity.per_node > 1 and is_leased:
             num_first = 2 * capacity.per_node
-            phases.append(Searching(search, num_first, enumerates=enumerates, ending=ending))
-            phases.append(
-                InterferenceCheck(
-                    num_configs=rigor.check_isolated,
-                    capacity=capacity.total,
-                    num_before=num_first,
-                    speed=next(o.metric for o in problem.objectives if o.bound is None),
-                    judge=judge,
-                )
+            first = Searching(search, num_first, enumerates=enumerates, ending=ending)
+            check = InterferenceCheck(
+                num_configs=rigor.check_isolated,
+                capacity=capacity.total,
+                num_before=num_first,
+                speed=next(o.metric for o in problem.objectives if o.bound is None),
+                judge=judge,
             )
+            phases += [first, check]
         phases.append(Searching(search, enumerates=enumerates, ending=ending))
         if rigor.max_repeats > rigor.repeats:
             phases.append(Repeating(runs=rigor.repeats, max_runs=rigor.max_repeats, judge=judge))
     if rigor.confirm:
         may = partial(may_interleave, sweep, machine, capacity) if rigor.interleaved else None
         ends_early = sweep.search.has_rungs or ending is not None
-        phases.append(
-            Confirming(
-                analyses=rigor.analyses,
-                judge=judge,
-                finalists=rigor.finalists,
-                may_interleave=may,
-                run=sweep.search.compared_run(problem),
-                side_by_side=capacity.total > capacity.per_node,
-                allowance=CONFIRM_SHARE if ends_early else None,
-            )
+        confirming = Confirming(
+            analyses=rigor.analyses,
+            judge=judge,
+            finalists=rigor.finalists,
+            may_interleave=may,
+            run=sweep.search.compared_run(problem),
+            side_by_side=capacity.total > capacity.per_node,
+            allowance=CONFIRM_SHARE if ends_early else None,
         )
+        phases.append(confirming)
     return phases
 
 

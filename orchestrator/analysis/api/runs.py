@@ -15,16 +15,18 @@ from orchestrator.analysis.tables import checks
 from orchestrator.analysis.tables.load import load_run
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.errors import nearest, refusing_os_errors
+from orchestrator.formats import listed
 from orchestrator.metric_table import METRICS
 from orchestrator.metrics import Objective
 from orchestrator.storage.files import replace_file
+from orchestrator.trial import Stage, TrialState
 
 FORMATS: Final = ("csv", "parquet")
 
 _MEANINGS: Final = {
     "trial_id": "name of the trial, the same when a run is resumed",
-    "stage": "purpose of the trial: probe, train or confirm",
-    "state": "how it ended: completed, stopped, infeasible, failed or not_run",
+    "stage": f"purpose of the trial: {listed(list(Stage), 'or')}",
+    "state": f"how it ended: {listed(list(TrialState), 'or')}",
     "reason": "why it did not complete",
     "seed": "seed of the trial",
     "repeat": "number of the run among those of its config and stage",

@@ -12,12 +12,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from orchestrator.analysis.columns import (
-    metrics_of,
-    numbers_of,
-    params_of,
-    varying_params_of,
-)
+from orchestrator.analysis.columns import metrics_of, numbers_of, params_of, varying_params_of
 from orchestrator.analysis.comparable import speed_stages
 from orchestrator.analysis.rule import GOODPUT, SPEED, TIME
 from orchestrator.analysis.statistics.by_config import by_config

@@ -14,7 +14,7 @@ from orchestrator.analysis.columns import Config, rows_of
 from orchestrator.analysis.comparable import GROUP, group_notes
 from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.reasons import most_often
-from orchestrator.analysis.findings.words import changes_of, named
+from orchestrator.analysis.findings.words import Marked, changes_of, named
 from orchestrator.analysis.knobs.effects import effects
 from orchestrator.analysis.knobs.figures import is_negligible
 from orchestrator.analysis.recommendation.choice import Choice
@@ -38,12 +38,12 @@ _LOST: Final = {
 }
 
 
-class Health(StrEnum):
+class Health(Marked):
     """Weight of a finding, the gravest first: whether the figures stand as they are."""
 
-    WARNING = "warning"
-    UNKNOWN = "not known"
-    PASS = "pass"
+    WARNING = "warning", "!", "bad"
+    UNKNOWN = "not known", "?", "open"
+    PASS = "pass", "✔", "good"
 
 
 class Caveat(StrEnum):

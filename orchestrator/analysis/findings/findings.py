@@ -86,6 +86,12 @@ class Findings:
         return self.speedup if self.speedup is not None and self.speedup.leads else None
 
     @property
+    def shown_by(self) -> str:
+        """The runs that show the answer: ``3 pairs of confirm runs``; "" where none do."""
+        speedup = self.speedup if self.status.is_shown else None
+        return speedup.pairs_text if speedup is not None and speedup.num_pairs else ""
+
+    @property
     def is_baseline(self) -> bool:
         """True where the baseline itself is recommended."""
         return self.config is not None and same_config(self.config, self.tables.sweep.baseline)
@@ -232,8 +238,6 @@ def recommended_json(found: Findings) -> dict[str, Any]:
     ranked = tables.ranked
     is_own = rows_of(ranked, config) & (ranked["verdict"] != "") & (choice is not None)
     ends = difference and {name: getattr(difference, name) for name in ("centre", "low", "high")}
-    names = {"noise_floor": "pool", "drift": "drift", "interference": "interference"}
-    effects = {name: getattr(tables, attribute) for name, attribute in names.items()}
     return {
         "schema_version": SCHEMA_VERSION,
         "status": found.status,
@@ -257,7 +261,7 @@ def recommended_json(found: Findings) -> dict[str, Any]:
         "composed": found.composed,
         "num_runs": found.num_runs,
         "verdict": next(iter(ranked.loc[is_own, "verdict"].map(str)), ""),
-        **{name: effect and effect.to_json() for name, effect in effects.items()},
+        **{name: effect and effect.to_json() for name, effect in tables.noise.items()},
         "why": found.why,
         "how_sure": found.how_sure,
         "notes": list(found.notes),

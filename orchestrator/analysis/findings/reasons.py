@@ -65,15 +65,14 @@ def why_none(selection: Selection, tables: RunTables) -> str:
     if selection.refusal:
         return selection.refusal
     if selection.num_configs:
-        bounds = [o for o in tables.rule.objectives if o.bound is not None]
         texts = [
             f"{condition_text(o)} (the best: {shown(o.metric, selection.best[o.metric])})"
-            for o in bounds
+            for o in tables.rule.objectives
+            if o.bound is not None
         ]
         num = counted(selection.num_configs, "config")
         return f"none of {num} holds: {' and '.join(texts)}"
-    rows = tables.grouped
-    of_stage = rows[rows["stage"] == Stage.TRAIN]
+    of_stage = tables.grouped[tables.grouped["stage"] == Stage.TRAIN]
     if of_stage.empty:
         return "no trial was trained"
     ended = of_stage[of_stage["state"].isin([TrialState.COMPLETED, TrialState.STOPPED])]

@@ -6,7 +6,7 @@ A text is a clause without a full stop, for a page, a terminal, Markdown and MLf
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self
 
 import pandas as pd
 
@@ -16,7 +16,7 @@ from orchestrator.analysis.recommendation.speedup import Speedup, speed_up
 from orchestrator.analysis.rule import Rule
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import shown, shown_difference
-from orchestrator.formats import counted, percent
+from orchestrator.formats import counted, listed, percent
 from orchestrator.metric_table import OF_THE_TARGET
 from orchestrator.metrics import Goal, is_accuracy
 from orchestrator.rules import RuleKind
@@ -29,13 +29,31 @@ MOST_NAMED: Final = 4
 _STAYS: Final = "the baseline stays"
 
 
-class Status(StrEnum):
+class Marked(StrEnum):
+    """A text with the symbol and the class of style that mark it on a page."""
+
+    symbol: str
+    style: str
+
+    def __new__(cls, text: str, symbol: str, style: str) -> Self:
+        """Return a member with its value and its mark."""
+        member = str.__new__(cls, text)
+        member._value_, member.symbol, member.style = text, symbol, style
+        return member
+
+
+class Status(Marked):
     """Result of a run, in the words of page and terminal."""
 
-    CONFIRMED = "confirmed"
-    TIE = "tie: the baseline stays"
-    NOT_CONFIRMED = "not confirmed"
-    NOTHING = "nothing to recommend"
+    CONFIRMED = "confirmed", "✔", "good"
+    TIE = "tie: the baseline stays", "=", "even"
+    NOT_CONFIRMED = "not confirmed", "?", "open"
+    NOTHING = "nothing to recommend", "\N{EN DASH}", "none"
+
+    @property
+    def is_shown(self) -> bool:
+        """True where the runs show what the answer's sentence says."""
+        return self is Status.CONFIRMED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,10 +83,7 @@ def named(changes: Sequence[Change]) -> str:
     first, *others = (f"{change.knob} {change.value}" for change in most)
     if len(most) < len(changes):
         others.append(counted(len(changes) - len(most), "more setting"))
-    if not others:
-        return first
-    *middle, last = others
-    return f"{first} with {', '.join(middle)} and {last}" if middle else f"{first} with {last}"
+    return f"{first} with {listed(others, 'and')}" if others else first
 
 
 def answer_of(

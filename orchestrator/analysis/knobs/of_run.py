@@ -10,7 +10,6 @@ import pandas as pd
 
 from orchestrator.analysis.columns import curve_ids_of, metrics_of, params_of, texts_of
 from orchestrator.analysis.comparable import ALL, GROUP
-from orchestrator.analysis.composition.compose import with_runs
 from orchestrator.analysis.knobs.figures import Figures, Kind
 from orchestrator.analysis.statistics.by_config import by_config
 from orchestrator.analysis.statistics.matched_pairs import Points
@@ -124,8 +123,7 @@ def _with_noise(tables: RunTables, metric: str) -> pd.DataFrame:
     column, configs = f"metrics.{metric}", tables.configs
     if column not in configs.columns:
         return configs.assign(**{column: np.nan})
-    if tables.is_composed:
-        configs = with_runs(configs, metric, tables.rule.speed)
+    configs = tables.configs_with_runs(metric)
     if is_learned(metric):
         return _spread_over_seeds(configs, tables, metric)
     if metric == tables.rule.speed.metric or "runs" in configs.columns:

@@ -17,7 +17,7 @@ from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import learned_word, telling_knobs
 from orchestrator.formats import counted
 from orchestrator.metric_table import Place, names_shown
-from orchestrator.trial import LOAD, Stage, TrialState
+from orchestrator.trial import FINAL, LOAD, Stage, TrialState
 
 MEASURED_IN: Final = "measured_in"
 """Column of the stage that a config's speed is of."""
@@ -45,12 +45,17 @@ def runs_text(row: Mapping[Any, Any], learned: str) -> str:
         learned: ``accuracy``, or what else was learned.
     """
     timed, trained = row["num_runs"], row["num_all_runs"]
-    is_final = row.get(MEASURED_IN) == Stage.CONFIRM
+    is_final = row.get(MEASURED_IN) == FINAL
     if "curve_ids" in row and not is_final:
         return f"{counted(timed, 'probe')}, {counted(trained, 'curve')}"
     alike = timed == trained or (is_final and not trained)
     text = f"{timed}" if alike else f"{timed} ({learned} {trained})"
-    return f"{text} to confirm" if is_final else text
+    return f"{text} to {FINAL}" if is_final else text
+
+
+def grounds_text(row: Mapping[Any, Any], learned: str) -> str:
+    """Return what a config's figures are of: ``runs: 3``, ``composed: 4 probes, 1 curve``."""
+    return f"{'composed' if sign_of(row) else 'runs'}: {runs_text(row, learned)}"
 
 
 def with_finals(configs: pd.DataFrame, finals: pd.DataFrame, speed_column: str) -> pd.DataFrame:
@@ -80,12 +85,12 @@ def with_finals(configs: pd.DataFrame, finals: pd.DataFrame, speed_column: str) 
     for column in (c for c in _RUNS if c in shown):
         shown[column] = shown[column].mask(timed, new[column]).astype(shown[column].dtype)
     shown[COMPOSED] &= ~(timed & (new["num_all_runs"] > 0))
-    shown.loc[timed, MEASURED_IN] = str(Stage.CONFIRM)
+    shown.loc[timed, MEASURED_IN] = str(FINAL)
     alone = finals[finals["is_baseline"] | finals["is_recommended"]]
     alone = alone[~alone.index.isin(place)]
     if alone.empty:
         return shown
-    alone = alone.assign(verdict="", on_front=False, **{MEASURED_IN: str(Stage.CONFIRM)})
+    alone = alone.assign(verdict="", on_front=False, **{MEASURED_IN: str(FINAL)})
     return pd.concat([shown, alone.reindex(columns=shown.columns)], ignore_index=True)
 
 
@@ -103,7 +108,7 @@ def sign_notes(tables: RunTables, shown: pd.DataFrame, num_known: int) -> Iterat
         yield (
             f"{SIGN} composed: speed from probes of the config's setting, {learned} from "
             "curves with its learning knobs; the config itself was not both trained and probed. A "
-            "claimed speed-up rests on confirm runs alone"
+            f"claimed speed-up rests on {FINAL} runs alone"
         )
     num_stopped = len(tables.searched_configs(TrialState.STOPPED))
     num_all = len(tables.candidates)
@@ -112,6 +117,12 @@ def sign_notes(tables: RunTables, shown: pd.DataFrame, num_known: int) -> Iterat
         f"curves of {num_stopped:,} were stopped early; {num_all - num_known - num_stopped:,} "
         "cannot run here or were left out"
     )
+
+
+def count_text(rows: pd.DataFrame) -> str:
+    """Return ``12 configs (3 composed)``."""
+    num = int(rows[COMPOSED].sum())
+    return counted(len(rows), "config") + (f" ({num} composed)" if num else "")
 
 
 def load_sign_of(row: Mapping[Any, Any]) -> str:

@@ -14,9 +14,7 @@ from rich.table import Table
 
 from orchestrator.analysis.columns import text_of
 from orchestrator.analysis.comparison.compare import Comparison, labels_of
-from orchestrator.analysis.composition.compose import COMPOSED
 from orchestrator.analysis.findings.findings import Findings
-from orchestrator.analysis.findings.words import Status
 from orchestrator.analysis.recommendation import front as fronts
 from orchestrator.analysis.report.first_screen import figures_of
 from orchestrator.analysis.report.sections.trials import states_text
@@ -24,7 +22,6 @@ from orchestrator.analysis.rule import rule_of
 from orchestrator.analysis.statistics.intervals import is_narrow
 from orchestrator.analysis.tables.run_tables import RunTables
 from orchestrator.analysis.wording import interval_text, learned_word, shown
-from orchestrator.formats import counted
 from orchestrator.metrics import Objective, is_learned
 from orchestrator.storage.files import RunFile
 from orchestrator.storage.sweep_record import SweepRecord
@@ -83,9 +80,8 @@ def _status(found: Findings) -> str:
     """
     if found.speedup is None:
         return ""
-    speed, rests_on = found.tables.rule.speed.metric, found.why_not_known
-    if found.status is Status.CONFIRMED:
-        rests_on = found.speedup.pairs_text if found.speedup.num_pairs else ""
+    speed = found.tables.rule.speed.metric
+    rests_on = found.shown_by if found.status.is_shown else found.why_not_known
     others = [one for one in figures_of(found) if one[0].partition(" ")[0] != speed]
     figures = [f"{name} {value}" for name, value, _ in others]
     status = ": ".join(filter(None, (str(found.status), rests_on)))
@@ -113,9 +109,7 @@ def _front_text(tables: RunTables) -> str:
         return "none"
     ends = [table.iloc[0], table.iloc[-1]][: len(table)]
     texts = [", ".join(_end(o.metric, row) for o in rule.objectives) for row in ends]
-    num = int(table[COMPOSED].sum())
-    composed = f" ({num} composed)" if num else ""
-    return f"{counted(len(table), 'config')}{composed}, from {' to '.join(texts)}"
+    return f"{fronts.count_text(table)}, from {' to '.join(texts)}"
 
 
 def _end(metric: str, row: pd.Series) -> str:

@@ -7,9 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import pandas as pd
 
-from orchestrator.analysis.findings.caveats import Health
 from orchestrator.analysis.findings.findings import Findings
-from orchestrator.analysis.findings.words import Status
 from orchestrator.analysis.report.tables import measured
 from orchestrator.analysis.report.view import View
 from orchestrator.analysis.wording import as_sentence, is_share, short, shown, signed
@@ -17,16 +15,6 @@ from orchestrator.arguments import command
 from orchestrator.formats import duration
 from orchestrator.trial import Stage
 
-_MARKS: Final = {
-    Status.CONFIRMED: ("✔", "good"),
-    Status.TIE: ("=", "even"),
-    Status.NOT_CONFIRMED: ("?", "open"),
-    Status.NOTHING: ("\N{EN DASH}", "none"),
-    Health.PASS: ("✔", "good"),
-    Health.WARNING: ("!", "bad"),
-    Health.UNKNOWN: ("?", "open"),
-}
-"""Symbol and style class."""
 _NOT_KNOWN: Final = "not known"
 
 
@@ -41,21 +29,15 @@ class Number(NamedTuple):
 def first_screen(view: View) -> dict[str, Any]:
     """Return the content of the first screen, without the findings themselves."""
     found, sweep = view.findings, view.sweep
-    symbol, style = _MARKS[found.status]
-    speedup = found.speedup
-    is_shown = found.status is Status.CONFIRMED and speedup is not None and speedup.num_pairs
     config = found.config or {}
     changed = [change.knob for change in found.changes]
     return {
         "found": found,
         "sentence": as_sentence(found.sentence, sweep.knobs),
-        "symbol": symbol,
-        "style": style,
-        "basis": f"{speedup.pairs_text}, which did not select" if speedup and is_shown else "",
+        "basis": f"{found.shown_by}, which did not select" if found.shown_by else "",
         "numbers": numbers_of(found) if config else [],
         "before_and_after": tuple(before_and_after(view)),
         "figures": figures_of(found),
-        "checks": [(*_MARKS[check.health], check) for check in found.checks],
         "changed": [
             (sweep.knobs[name], name, short(config[name]), short(sweep.baseline[name]))
             for name in changed

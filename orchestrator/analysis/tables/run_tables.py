@@ -17,7 +17,7 @@ from orchestrator.analysis.columns import (
     varying_params_of,
 )
 from orchestrator.analysis.comparable import GROUP, main_group, with_groups
-from orchestrator.analysis.composition.compose import COMPOSED, compose, rate_of
+from orchestrator.analysis.composition.compose import COMPOSED, compose, rate_of, with_runs
 from orchestrator.analysis.composition.parts import COMBINATION, with_keys
 from orchestrator.analysis.rule import TIME, Rule, clock_of, rule_of, with_derived, with_objectives
 from orchestrator.analysis.statistics import machine, pooling
@@ -32,7 +32,7 @@ from orchestrator.space.configs import same_config
 from orchestrator.space.knob import Role
 from orchestrator.storage.sweep_record import SweepRecord
 from orchestrator.storage.tables import CURVE_COLUMNS, STEP_DTYPES, roles_of
-from orchestrator.trial import LOAD, SEARCHING, Stage, TrialState
+from orchestrator.trial import FINAL, LOAD, SEARCHING, Stage, TrialState
 
 SPEED: Final = "samples_per_s"
 _TRAIN_S: Final = "metrics.train_s"
@@ -115,7 +115,7 @@ class RunTables:
     @cached_property
     def final_rows(self) -> pd.DataFrame:
         """The rows of :attr:`grouped` of the confirm stage, which support a claim."""
-        return self.grouped[self.grouped["stage"] == Stage.CONFIRM]
+        return self.grouped[self.grouped["stage"] == FINAL]
 
     @cached_property
     def configs(self) -> pd.DataFrame:
@@ -130,7 +130,7 @@ class RunTables:
     def finals(self) -> pd.DataFrame:
         """The completed configs of the confirm stage, one row a config and group."""
         rows = self.grouped if len(self.final_rows) else self.final_rows
-        finals = by_config(rows, stage=Stage.CONFIRM, speed=self.rule.speed.metric)
+        finals = by_config(rows, stage=FINAL, speed=self.rule.speed.metric)
         return finals.assign(**{COMPOSED: False})
 
     @cached_property
@@ -168,6 +168,11 @@ class RunTables:
         """The effect of co-located trials on each other; None if it was not checked."""
         return machine.interference_effect(self.trials, self.sweep)
 
+    @property
+    def noise(self) -> dict[str, pooling.Pool | machine.Drift | machine.Interference | None]:
+        """What varies the speeds of all configs, by its name in ``recommended.json``."""
+        return {"noise_floor": self.pool, "drift": self.drift, "interference": self.interference}
+
     @cached_property
     def _completed(self) -> pd.DataFrame:
         """The :attr:`configs` from the searching runs alone."""
@@ -183,13 +188,18 @@ class RunTables:
         groups = self.finals.loc[rows_of(self.finals, config), GROUP].tolist()
         if not groups:
             return Stage.TRAIN, group
-        return Stage.CONFIRM, group if group in groups else str(groups[0])
+        return FINAL, group if group in groups else str(groups[0])
 
     def searched_configs(self, state: TrialState = TrialState.COMPLETED) -> pd.DataFrame:
         """Return the main group's configs in a state, from the searching runs alone."""
         is_completed = state is TrialState.COMPLETED
         configs = self._completed if is_completed else self._searched(self.searched, state)
         return configs[configs[GROUP] == self.main_group]
+
+    def configs_with_runs(self, metric: str) -> pd.DataFrame:
+        """Return the :attr:`configs`; composed ones with the runs of a figure, and its noise."""
+        configs, speed = self.configs, self.rule.speed
+        return with_runs(configs, metric, speed) if self.is_composed else configs
 
     def combinations(self, rows: pd.DataFrame) -> "pd.Series[int] | None":
         """Return a number for rows that learn alike; None if a curve is of its own config alone."""

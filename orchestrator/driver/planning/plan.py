@@ -130,9 +130,11 @@ def make_plan(
         num_able = min(max_configs, num_configs - sum(map(len, cannot_run.values())))
     stages = sweep.search.planned(problem)
     if not (searched := list(stages)):  # of a search that knows none
-        share = sweep.least_share
-        num = None if num_able is None else num_able * sweep.rigor.repeats
-        searched = [PlannedStage(name="train", least=num or 0, most=num, least_share=share)]
+        runs, share = sweep.rigor.repeats, sweep.least_share
+        num = None if num_able is None else num_able * runs
+        text = f"{runs} runs each" if runs > 1 else ""
+        stage = PlannedStage(name="train", least=num or 0, most=num, least_share=share, text=text)
+        searched = [stage]
     capacity = capacity_of(sweep, machine, num_cores, max_concurrent)
     phases = make_phases(
         sweep, problem, Search(), machine=machine, capacity=capacity, judge=Judge()

@@ -22,11 +22,10 @@ from orchestrator.search.own import started
 from orchestrator.space.configs import domains_of, format_setting, knobs_of
 from orchestrator.storage.sweep_record import read_sweep
 from orchestrator.sweep.problem import search_problem
-from orchestrator.trial import TrialState
+from orchestrator.trial import FINAL, TrialState
 
 _LABEL = 12
 _NUM_REASONS = 8
-_NO_CLAIM = "no trials, so no speed-up will be claimed"
 
 
 def print_plan(given: Options) -> int:
@@ -130,7 +129,7 @@ def plan_lines(plan: Plan, data: str = "", budgets: Budgets | None = None) -> li
         **_search(plan),
         "stopping": _stopping(plan),
         **_stages(plan, plan.around),
-        **({} if plan.finals else {"confirm": [_NO_CLAIM]}),
+        **({} if plan.finals else {str(FINAL): ["no trials, so no speed-up will be claimed"]}),
         "cores": _cores(plan),
         "time": [_time(plan)],
         "budget": _budget(plan, budgets or Budgets()),
@@ -205,8 +204,8 @@ def _stage(plan: Plan, stage: PlannedStage) -> str:
 
 
 def _train(plan: Plan) -> Iterator[str]:
-    configs, trials = plan.max_configs, plan.searched[0].most
-    each = f", {plan.sweep.rigor.repeats} runs each" if plan.sweep.rigor.repeats > 1 else ""
+    configs, trials, text = plan.max_configs, plan.searched[0].most, plan.searched[0].text
+    each = f", {text}" if text else ""
     counts = "as many trials as it asks for"
     if trials is not None and configs is not None:
         up_to, of = ("", ":") if plan.exact else ("up to ", " of")

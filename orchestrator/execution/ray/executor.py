@@ -25,12 +25,7 @@ from orchestrator.execution.in_flight import Message
 from orchestrator.execution.placement import local_machine
 from orchestrator.execution.process.fork_servers import ForkServers
 from orchestrator.execution.ray.actors import KEY, TrialSupervisor
-from orchestrator.execution.ray.connection import (
-    TUNE_SETTINGS,
-    cluster_machine,
-    connect,
-    shut_down,
-)
+from orchestrator.execution.ray.connection import TUNE_SETTINGS, cluster_machine, connect, shut_down
 from orchestrator.execution.ray.in_flight import LaunchesInFlight
 from orchestrator.execution.ray.local_ray import start_local
 from orchestrator.execution.ray.nodes import ServerWay, node_servers, problems_of_nodes

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-from orchestrator.execution.telemetry.contamination import SHARE
-
 LEAST_SAMPLES = 2
 """Least samples of another process for it to count: one in a single sample may only list GPUs."""
 
@@ -168,15 +166,15 @@ class GpuSampler:
         gpus = ",".join(card.uuid for card in self._cards)
         return {"gpus": gpus, "gpu_settings": self._settings, **throttled}
 
-    def findings(self) -> list[str] | None:
-        """Return the use of the GPUs by other processes, in words; None where not known."""
+    def findings(self, least_share: float) -> list[str] | None:
+        """Return the use of the GPUs by others from this share of samples on; None if unknown."""
         if not self._cards or not all(card.others for card in self._cards):
             return None
         found = {card.uuid: (sum(card.others), fmean(card.others)) for card in self._cards}
         return [
             f"another process was on {uuid} {100 * share:.0f} % of the time"
             for uuid, (count, share) in found.items()
-            if count >= LEAST_SAMPLES and share >= SHARE
+            if count >= LEAST_SAMPLES and share >= least_share
         ]
 
     def _open(self) -> None:

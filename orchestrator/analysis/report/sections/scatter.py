@@ -199,12 +199,11 @@ def hover(view: View, rows: pd.DataFrame) -> list[str]:
     others, texts = rows.drop(columns=[*params_of(rows), *metrics_of(rows)]), []
     for row, *lines in zip(others.to_dict("records"), *known, strict=True):
         bound, ratio = text_of(row.get("tags.bound")), wording.ratio_text(row)
-        grounds = "composed" if front.sign_of(row) else "runs"
         more = [
             front.load_sign_of(row).strip(),
             ", ".join(filter(None, [row["verdict"], f"{ratio} of the best" if ratio else ""])),
             f"bound by: {bound}" if bound else "",
-            f"{grounds}: {front.runs_text(row, learned)}, {row['interval']}",
+            f"{front.grounds_text(row, learned)}, {row['interval']}",
         ]
         texts.append("<br>".join([*lines, *map(html.escape, filter(None, more))]))
     return texts

@@ -154,10 +154,8 @@ def figures_of(view: View) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def test_a_confirmed_speed_up_is_shown_with_its_interval(view: View) -> None:
-    first = first_screen(view)
-    assert (first["symbol"], first["basis"]) == (
-        "✔", "3 pairs of confirm runs, which did not select",
-    )  # fmt: skip
+    assert view.findings.status.symbol == "✔"
+    assert first_screen(view)["basis"] == "3 pairs of confirm runs, which did not select"
     (speedup, accuracy, cost) = figures_of(view)
     assert speedup == ("3.86\N{MULTIPLICATION SIGN}", ("95 % interval 3.75 to 3.99",))
     assert accuracy[0] == "\N{MINUS SIGN}0.13 points"
@@ -171,7 +169,7 @@ def test_a_factor_that_is_not_known_is_not_shown() -> None:
     run = confirmed([500.0, 4000.0], [1000.0, 300.0])
     view = view_of_run(run)
     assert figures_of(view)[0] == ("not known", (view.findings.why_not_known,))
-    assert (first_screen(view)["symbol"], first_screen(view)["basis"]) == ("?", "")
+    assert (view.findings.status.symbol, first_screen(view)["basis"]) == ("?", "")
     assert "\N{MULTIPLICATION SIGN}" not in text_of(html_of(view)).split("Speed against")[0]
 
 

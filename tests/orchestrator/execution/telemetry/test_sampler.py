@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from orchestrator.execution.telemetry import sampler
+from orchestrator.execution.telemetry.contamination import SHARE
 from orchestrator.execution.telemetry.gpu_sampler import GpuSampler
 from orchestrator.execution.telemetry.sampler import PERIOD_S, PackageEnergy, Telemetry
 from orchestrator.execution.telemetry.shared_memory import SHARED_MEMORY, SharedFiles
@@ -205,7 +206,7 @@ def test_trials_that_share_a_gpu_have_no_figure_of_each_others(
             interleaved.skip()
     assert interleaved.figures()["gpu_energy_j"] == 300.0
     assert "gpu_memory_gib" not in interleaved.figures()
-    assert interleaved.findings() is None
+    assert interleaved.findings(SHARE) is None
     shared = GpuSampler(["GPU-aaaa"], are_shared=True)
     shared.sample([OWN])
     assert set(shared.figures()) == {"gpu_clock_mhz", "gpu_slowed_share"}
@@ -232,7 +233,7 @@ def test_figures_and_tags(monkeypatch: pytest.MonkeyPatch) -> None:
         "gpu_settings": "driver 580.65.06, power limit 700 W",
         "throttled": "power cap 50 %, thermal 25 %",
     }
-    assert sampler.findings() == []
+    assert sampler.findings(SHARE) == []
     assert sampler.device == "Made-up GPU"
 
 
@@ -241,7 +242,7 @@ def test_a_figure_that_a_device_lacks_is_absent(monkeypatch: pytest.MonkeyPatch)
     sampler = sampled(monkeypatch, Gpu(unsupported=lacks))
     assert set(sampler.figures()) == {"gpu_util", "gpu_memory_gib", "gpu_clock_mhz"}
     assert sampler.tags() == {"gpus": "GPU-aaaa", "gpu_settings": "driver 580.65.06"}
-    assert sampler.findings() is None
+    assert sampler.findings(SHARE) is None
 
 
 def test_two_gpus_are_summed_and_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,7 +269,7 @@ def test_two_gpus_are_summed_and_distinguished(monkeypatch: pytest.MonkeyPatch) 
 def test_another_process_on_the_gpu_is_found(
     monkeypatch: pytest.MonkeyPatch, pids: list[list[int]], expected: list[str]
 ) -> None:
-    texts = sampled(monkeypatch, Gpu(pids=pids)).findings()
+    texts = sampled(monkeypatch, Gpu(pids=pids)).findings(SHARE)
     for text, end in zip(texts, expected, strict=True):
         assert text.startswith("another process was on GPU-aaaa")
         assert text.endswith(end)
