@@ -149,10 +149,9 @@ class Proposal:
         return self.interleaved and other.interleaved and self.repeat == other.repeat
 
     def taken_s(self, wall_s: float, held_s: float) -> float:
-        """Return for how long it kept others from its cores.
+        """Return for how long it kept others from its cores, ``held_s`` after its start.
 
-        Its ``wall_s`` ends with its training, and lacks the time slices of other trials, which the
-        ``held_s`` from its start to its end include.
+        Its ``wall_s`` ends with its training, and lacks the time slices of other trials.
         """
         return wall_s if self.interleaved else max(wall_s, held_s)
 

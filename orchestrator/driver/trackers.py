@@ -52,9 +52,7 @@ def make_trackers(
         now: Unix time now, of the run's clock.
     """
     options = request.options
-    view = Lines(
-        past=past, now=now, find_best=lambda so_far: best_so_far(so_far, analyst.candidates)
-    )
+    view = Lines(past=past, now=now, find_best=lambda run: best_so_far(run, analyst.candidates))
     if options.no_mlflow:
         return view, None
     uri, name = options.tracking_uri or "", options.experiment or ""

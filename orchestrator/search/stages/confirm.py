@@ -14,9 +14,6 @@ from orchestrator.search.stages.judge import Config, Judge, Results
 from orchestrator.search.stages.sequence import Ledger, Phase, at_most
 from orchestrator.trial import Stage, TrialState
 
-MayInterleave = Callable[[Sequence[Config], Results], bool]
-"""Returns True if trials of these configs may be interleaved, given the results so far."""
-
 ROUNDS_IN_VAIN: Final = 3
 """Rounds in a row without a clean pair, after which an analysis ends the stage."""
 
@@ -42,7 +39,8 @@ class Confirming(Phase):
         analyses: Numbers of rounds after which the stage may end, ascending.
         judge: Names the finalists, decides when they suffice, and recommends.
         finalists: Most of them, the baseline not counted.
-        may_interleave: Returns True if these configs may be interleaved. None: they never are.
+        may_interleave: Returns True if runs of these configs may be interleaved, by the results so
+            far. None: they never are.
         run: Of those that are compared. The test run is whole.
         side_by_side: True where several nodes run trials.
         allowance: Most core-time of confirm runs, as a share of the core-time of all runs before
@@ -53,7 +51,7 @@ class Confirming(Phase):
     analyses: Sequence[int]
     judge: Judge
     finalists: int = 2
-    may_interleave: MayInterleave | None = None
+    may_interleave: Callable[[Sequence[Config], Results], bool] | None = None
     run: ComparedRun = field(default_factory=ComparedRun)
     side_by_side: bool = False
     allowance: float | None = None
