@@ -26,7 +26,7 @@ _MOST_NAMED: Final = 3
 _SOURCE_DIFFERS: Final = "the trainable's source differs between the runs: so may what a step does"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Comparison:
     """The result of :func:`compare`.
 
@@ -58,6 +58,9 @@ class Comparison:
     sweep: SweepRecord
     mismatches: Mapping[pairs.Difference, int]
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {self.sentence}>"
 
     @property
     def verdict(self) -> Verdict:
@@ -216,7 +219,7 @@ def _table(rows: pd.DataFrame, speed: changes.Figure, row_keys: Sequence[str]) -
 
 HOST: Final = (
     "; that is the host on the day as much as what was changed between the runs: the command judge "
-    "tells them apart"
+    "distinguishes them"
 )
 
 

@@ -28,7 +28,7 @@ _MEASURED_WITH: Final = ("epochs", "steps", "seed", "cores_per_trial", "isolatio
 """Options of a run that change what a trial measures."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Findings:
     """The findings of a run.
 
@@ -54,8 +54,8 @@ class Findings:
         checks: The checks of the figures, the gravest first.
     """
 
-    tables: RunTables = field(repr=False)
-    choice: Choice | None = field(default=None, repr=False)
+    tables: RunTables
+    choice: Choice | None = None
     status: words.Status
     sentence: str
     why: str
@@ -63,12 +63,15 @@ class Findings:
     how_sure: str
     changes: tuple[words.Change, ...] = ()
     difference: answer_figures.Difference | None = None
-    row: Mapping[Any, Any] = field(default_factory=dict, repr=False)
+    row: Mapping[Any, Any] = field(default_factory=dict)
     measured_in: Stage | None = None
     figures: Mapping[str, float]
     baseline_figures: Mapping[str, float]
     cost: Mapping[str, float]
     checks: tuple[caveats.Finding, ...]
+
+    def __repr__(self) -> str:
+        return f"<Findings: {self.sentence} ({self.status})>"
 
     @property
     def config(self) -> Config | None:

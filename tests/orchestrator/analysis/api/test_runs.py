@@ -118,6 +118,7 @@ def test_a_run_is_recommended_from_as_its_report_does(run: an.RunTables) -> None
     best = an.recommend(run)
     assert (best.config["num_workers"], best.config["batch_size"]) == (3, 4000)
     assert best.speedup.ratio > 3
+    assert repr(best) == f"<Findings: {best.sentence} (confirmed)>"  # a notebook's cell shows it
 
 
 def test_a_smaller_budget_is_recommended_from_its_rows_alone(run: an.RunTables) -> None:

@@ -106,7 +106,9 @@ def compared(**second: float) -> Comparison:
     ],
 )
 def test_the_verdict_is_reported_with_its_figure(second: dict[str, float], sentence: str) -> None:
-    assert re.match(sentence, compared(**second).sentence)
+    comparison = compared(**second)
+    assert re.match(sentence, comparison.sentence)
+    assert repr(comparison) == f"<Comparison: {comparison.sentence}>"
 
 
 def test_an_accuracy_that_falls_beyond_its_tolerance_is_a_regression_in_points() -> None:
