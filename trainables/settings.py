@@ -34,8 +34,8 @@ class ProcessKnobs:
     )
     allocator: Literal["default", "tuned", "jemalloc"] = systems(
         default="tuned",
-        doc="host memory allocator: glibc by its own settings, glibc told to keep what it has, or "
-        "jemalloc told so",
+        doc="host memory allocator: glibc by its own settings, glibc set to keep what it has, or "
+        "jemalloc set so",
     )
     amp: Literal["off", "tf32", "bf16", "fp16"] = both(
         default="off",

@@ -134,15 +134,15 @@ class Rule:
 
     def _weighed(self, configs: pd.DataFrame) -> tuple[dict[str, float], pd.Series[bool]]:
         """Return the limit of each condition, and the configs that meet all of them."""
-        held = pd.Series(True, index=configs.index)
+        meets = pd.Series(True, index=configs.index)
         for objective in self.objectives:
-            held &= numbers_of(configs, column_of(objective)).notna()
+            meets &= numbers_of(configs, column_of(objective)).notna()
         limits = {}
         for objective in self.conditions:
             figures = numbers_of(configs, column_of(objective))
-            limit = limits[objective.metric] = limit_of(objective, figures[held])
-            held = held & reaches(objective, figures, limit)
-        return limits, held
+            limit = limits[objective.metric] = limit_of(objective, figures[meets])
+            meets = meets & reaches(objective, figures, limit)
+        return limits, meets
 
 
 def column_of(objective: Objective) -> str:

@@ -18,7 +18,7 @@ from orchestrator.kernel.search import Pause, Proposal, Search
 from orchestrator.search.grid import every_combination, first_draws
 from orchestrator.search.layers import non_dominated_layers, ordered
 from orchestrator.search.optuna_study import (
-    ToldStudy,
+    ConfigStudy,
     distribution,
     is_ordered,
     params_of,
@@ -68,8 +68,8 @@ class OptunaSearch(Search):
     def __init__(self, problem: SearchProblem, *, trials: int, sampler: BaseSampler) -> None:
         self._problem = problem
         self._num_trials = trials
-        self._told = ToldStudy(problem.objectives, sampler)
-        self.study = self._told.study
+        self._by_config = ConfigStudy(problem.objectives, sampler)
+        self.study = self._by_config.study
         self._space = {name: distribution(d) for name, d in problem.domains.items()}
         self._asked: dict[Key, optuna.Trial | None] = {}
         self._results = defaultdict[Key, list[TrialResult]](list)
@@ -105,7 +105,7 @@ class OptunaSearch(Search):
 
     def _conclude(self, trial: optuna.Trial | None, results: Sequence[TrialResult]) -> None:
         if trial is not None:
-            self._told.conclude(trial, results)
+            self._by_config.conclude(trial, results)
 
     def extend(self, trials: int) -> None:
         """Continue to ``trials`` configs in all."""
@@ -151,7 +151,7 @@ class OptunaSearch(Search):
                 if self._problem.admissible(config):
                     return config, trial
                 self._excluded.add(key_of(self._problem, config))
-                self._told.tell_infeasible(trial)
+                self._by_config.tell_infeasible(trial)
             else:
                 # It does not get its result a second time: that would draw the sampler to it again.
                 self.study.tell(trial, state=optuna.trial.TrialState.FAIL)
@@ -182,7 +182,7 @@ class OptunaSearch(Search):
     def _best_of_earlier(self) -> list[Mapping[str, Any]]:
         """Return the best of the earlier configs that can run and keep the bounds, spread out."""
         best = [t for t in self._earlier if all(v <= 0 for v in t.constraints.values())]
-        points, signs = [trial.values for trial in best], self._told.signs
+        points, signs = [trial.values for trial in best], self._by_config.signs
         num_front = len(next(iter(non_dominated_layers(points, signs)), []))
         most = min(num_front, int(EARLIER_SHARE * self._num_trials))
         chosen = [best[i] for i in ordered(points, signs)[:most]]

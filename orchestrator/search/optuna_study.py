@@ -21,7 +21,7 @@ CAN_RUN: Final = "can run"
 """The constraint that a config violates that is infeasible, diverges or is not wanted."""
 
 
-class ToldStudy:
+class ConfigStudy:
     """A study that receives what configs have shown.
 
     Args:

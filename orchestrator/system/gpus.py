@@ -145,9 +145,9 @@ def start_mps(folder: Path) -> None:
         )  # fmt: skip
     with suppress(subprocess.TimeoutExpired):
         process.wait(_REFUSED_WITHIN_S)
-        said = log.read_text(errors="replace").strip().splitlines() or ["it prints nothing"]
+        lines = log.read_text(errors="replace").strip().splitlines() or ["it prints nothing"]
         raise SweepError(
-            f"trials are to share a GPU, but {CONTROL} does not start: {said[-1]}",
+            f"trials are to share a GPU, but {CONTROL} does not start: {lines[-1]}",
             "give each trial a whole GPU, or start MPS and name it by CUDA_MPS_PIPE_DIRECTORY",
         )
     atexit.register(process.terminate)

@@ -143,13 +143,13 @@ class _Tuning:
 
     def _slices(self, plan: Explore | Confirm | None = None, loader: int | None = None) -> Work:
         """Run processes until the plan ends; the script may be over sooner."""
-        told = 0
+        num_slices = 0
         while True:
             work = self._process(plan=plan, loader=loader)
             plan = work.plan
-            if work.turn is None or plan is None or len(plan.told) == told:
+            if work.turn is None or plan is None or len(plan.slices) == num_slices:
                 return work
-            told = len(plan.told)
+            num_slices = len(plan.slices)
 
     def _process(self, **more: Any) -> Work:  # noqa: ANN401 - of Work
         """Run the script in a process that does what ``Work(**more)`` says; return what it found.
@@ -266,8 +266,8 @@ def _print_found(work: Work, plan: Explore, script: Path) -> None:
         if number != work.loader:
             sys.stdout.write(f"  another one: {place} (--loader {number + 1})\n")
     for setting, gain in sorted(plan.gains.items(), key=lambda item: -item[1]):
-        speed = mean(each.samples_per_s for each in plan.told if each.setting == setting)
-        waits = wait_share(plan.told, setting)
+        speed = mean(each.samples_per_s for each in plan.slices if each.setting == setting)
+        waits = wait_share(plan.slices, setting)
         sys.stdout.write(
             f"  {math.exp(gain):5.2f}x {speed:10,.0f} samples/s  waits {waits:4.0%}  "
             f"{setting.shown(plan.own)}\n"
@@ -283,7 +283,7 @@ def _print_figures(plan: Explore, verdict: Verdict | None) -> None:
             f"confirmed: {verdict.ratio:.3f}x, 95 % interval {verdict.low:.3f} to "
             f"{verdict.high:.3f}, {verdict.pairs} pairs of slices that did not select it\n"
         )
-    before, after = (wait_share(plan.told, each) for each in (plan.own, plan.best()))
+    before, after = (wait_share(plan.slices, each) for each in (plan.own, plan.best()))
     bound = "the loader" if after > 0.5 else "the step itself"
     sys.stdout.write(
         f"bound: it waits for the loader {before:.0%} of the time, then {after:.0%}: {bound} takes "

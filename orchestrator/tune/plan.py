@@ -168,7 +168,7 @@ class Explore:
         self._refined = False
 
     @property
-    def told(self) -> list[Slice]:
+    def slices(self) -> list[Slice]:
         """Return the slices in their order."""
         return [each for its in self._rounds for each in its.values()]
 
@@ -177,7 +177,7 @@ class Explore:
         if not self._waiting:
             self._drop()
             if self.rounds >= ROUNDS:
-                waits = self.whole_epochs or wait_share(self.told, self.best()) >= 0.01
+                waits = self.whole_epochs or wait_share(self.slices, self.best()) >= 0.01
                 if self._refined or not waits:  # no variant of it can be faster
                     return None
                 self._refine()
@@ -267,24 +267,24 @@ class Confirm:
     def __init__(self, own: Setting, other: Setting) -> None:
         self.whole_epochs = False
         self.own, self._other = own, other
-        self.told: list[Slice] = []
+        self.slices: list[Slice] = []
         self.failed: dict[Setting, str] = {}
 
     @property
     def rounds(self) -> int:
         """Return the number of pairs."""
-        return len(self.told) // 2
+        return len(self.slices) // 2
 
     def ask(self) -> Setting | None:
         """Return the setting to time next, or None once the pairs decide."""
-        number = len(self.told)
+        number = len(self.slices)
         if self.failed or (number % 2 == 0 and judged(self.logs, WITHIN) is not None):
             return None
         return self.own if number % 4 in (0, 3) else self._other
 
     def tell(self, slice_: Slice) -> None:
         """Take the slice of the setting that was asked for."""
-        self.told.append(slice_)
+        self.slices.append(slice_)
 
     def fail(self, reason: str) -> None:
         """End it: the setting does not run."""
@@ -293,7 +293,7 @@ class Confirm:
     @property
     def logs(self) -> list[float]:
         """Logarithm of each pair's ratio, above 0 where the other one is faster."""
-        pairs = zip(self.told[::2], self.told[1::2], strict=False)
+        pairs = zip(self.slices[::2], self.slices[1::2], strict=False)
         signed = ((1 if pair[1].setting == self._other else -1, pair) for pair in pairs)
         return [s * math.log(b.samples_per_s / a.samples_per_s) for s, (a, b) in signed]
 

@@ -190,7 +190,7 @@ class Probe:
     def _epoch_ended(self, loader: DataLoader[Any], steps: int, seconds: float) -> None:
         if not self._whole_epochs:
             self._timer = None  # the next epoch begins with the start of its loaders
-            if not self._plan.told:  # the script may leave its epochs early
+            if not self._plan.slices:  # the script may leave its epochs early
                 self._divide(loader, steps, seconds)
         elif self._timer is not None:
             self._timer.stop()

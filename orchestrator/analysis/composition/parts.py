@@ -213,12 +213,12 @@ def curve_times(trials: pd.DataFrame, ends: pd.DataFrame, curves: pd.DataFrame) 
 def _samples_per_epoch(ends: pd.DataFrame, curves: pd.DataFrame) -> "pd.Series[float]":
     """Return the samples of an epoch of each row: as reported, or by its own rate."""
     speed = numbers_of(ends, SPEED)
-    told = (numbers_of(ends, _EPOCH_S) - epoch_starts(ends)) * speed
+    by_rate = (numbers_of(ends, _EPOCH_S) - epoch_starts(ends)) * speed
     if curves.empty:
-        return told
+        return by_rate
     last = curves.groupby("trial_id")[["samples", "epoch"]].max().astype("float64")
     reported = last["samples"] / last["epoch"].where(last["epoch"] > 0)
-    return ends["trial_id"].map(reported).astype("float64").fillna(told)
+    return ends["trial_id"].map(reported).astype("float64").fillna(by_rate)
 
 
 def with_times(configs: pd.DataFrame) -> pd.DataFrame:

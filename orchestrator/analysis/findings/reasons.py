@@ -56,8 +56,8 @@ def _selected_by(selection: Selection, rule: Rule) -> str:
     if not rule.conditions:
         return f"{figures} (of {counted(selection.num_configs, 'config')})"
     asked = ", ".join(condition_text(objective) for objective in rule.conditions)
-    held = f"{selection.num_accurate:,} of {counted(selection.num_configs, 'config')}"
-    return f"{figures}; asked for: {asked} ({held})"
+    acceptable = f"{selection.num_accurate:,} of {counted(selection.num_configs, 'config')}"
+    return f"{figures}; asked for: {asked} ({acceptable})"
 
 
 def why_none(selection: Selection, tables: RunTables) -> str:

@@ -71,28 +71,28 @@ def select(tables: RunTables) -> Selection:
     """Select a config from the runs of stage ``train``, by validation data alone."""
     rule = tables.rule
     configs, state = _candidates(tables)
-    held = configs[configs["verdict"] != ""] if len(configs) else configs
+    acceptable = configs[configs["verdict"] != ""] if len(configs) else configs
     weighed = Selection(
         num_configs=len(configs),
-        num_accurate=len(held),
+        num_accurate=len(acceptable),
         best={o.metric: best_of(o, configs[column_of(o)]) for o in rule.objectives if len(configs)},
         state=state,
     )
-    if held.empty:
+    if acceptable.empty:
         return weighed
     if rule.how.kind is RuleKind.FASTEST_WITHIN:
-        held, unpaid = split_by_pay(held, tables)
-        return _fastest_within(held, replace(weighed, unpaid=unpaid), tables)
-    return _by_another_rule(held, weighed, tables)
+        acceptable, unpaid = split_by_pay(acceptable, tables)
+        return _fastest_within(acceptable, replace(weighed, unpaid=unpaid), tables)
+    return _by_another_rule(acceptable, weighed, tables)
 
 
-def _fastest_within(held: pd.DataFrame, weighed: Selection, tables: RunTables) -> Selection:
+def _fastest_within(acceptable: pd.DataFrame, weighed: Selection, tables: RunTables) -> Selection:
     """Return the cheapest of the fastest configs that meet the conditions."""
     rule, sweep = tables.rule, tables.sweep
     others = rule.directions[1:]  # composed configs of a setting have one speed
     columns = ["ratio_to_best", *map(column_of, others)]
     ascending = [False, *(each.sign < 0 for each in others)]
-    by_speed = held.sort_values(columns, ascending=ascending, kind="stable")
+    by_speed = acceptable.sort_values(columns, ascending=ascending, kind="stable")
     is_close = by_speed["ratio_to_best"] >= 1 - rule.tie_margin
     tied = by_speed[is_close & (by_speed["verdict"] != Verdict.WORSE)]
     cheapest = tied.iloc[order_by_cost(tied, sweep)]
@@ -113,11 +113,11 @@ def _of_other_speed(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
     return configs[~speed_numbers(configs, rule.speed_column).duplicated()]
 
 
-def _by_another_rule(held: pd.DataFrame, weighed: Selection, tables: RunTables) -> Selection:
+def _by_another_rule(acceptable: pd.DataFrame, weighed: Selection, tables: RunTables) -> Selection:
     """Return what a knee, weights or a function take; a function's choice may have been stored."""
     rule, sweep, chosen = tables.rule, tables.sweep, tables.chosen
     if rule.how.kind is RuleKind.FUNCTION and rule.how.function is None:
-        rows = held if chosen is None else held[rows_of(held, chosen)]
+        rows = acceptable if chosen is None else acceptable[rows_of(acceptable, chosen)]
         if chosen is None or rows.empty:
             name = rule.how.name
             refusal = f"the sweep's function {name} chooses, and its choice is not stored here"
@@ -125,7 +125,7 @@ def _by_another_rule(held: pd.DataFrame, weighed: Selection, tables: RunTables) 
         row = rows.iloc[0].to_dict()
     else:
         try:
-            row = held.iloc[pick(held, rule, sweep)].to_dict()
+            row = acceptable.iloc[pick(acceptable, rule, sweep)].to_dict()
         except SweepError as error:  # a function of the sweep file
             return replace(weighed, refusal=" ".join(f"{error.message}; {error.hint}".split()))
     return replace(weighed, config=config_of(row, sweep), row=row)

@@ -75,9 +75,9 @@ def against_best(configs: pd.DataFrame, rule: Rule) -> pd.DataFrame:
         index=configs.index,
     )
     for _, group in configs.groupby(GROUP, sort=False):
-        held = group[rule.acceptable(group)]
-        if not held.empty:
-            answers.loc[held.index] = _compared(held, rule)
+        acceptable = group[rule.acceptable(group)]
+        if not acceptable.empty:
+            answers.loc[acceptable.index] = _compared(acceptable, rule)
     return configs.assign(**{name: answers[name] for name in answers.columns})
 
 

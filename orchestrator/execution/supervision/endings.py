@@ -65,9 +65,9 @@ def first_failure(ends: Mapping[int, RankEnd], telemetry: Telemetry) -> tuple[En
     endings = {index: _of_rank(index, ends[index], telemetry) for index in sorted(ends)}
     first, *others = sorted(endings, key=lambda index: _order(endings[index][0], ends[index]))
     state, reason = endings[first]
-    said = [first_line(endings[index][1]) for index in others]
+    reasons = [first_line(endings[index][1]) for index in others]
     result = ends[first].result
-    return (state, "\n".join([reason, *said])), result is None or result.get("again", True)
+    return (state, "\n".join([reason, *reasons])), result is None or result.get("again", True)
 
 
 def _of_rank(index: int, end: RankEnd, telemetry: Telemetry) -> Ending:

@@ -55,10 +55,10 @@ def at_most(num_configs: int | None, number: int) -> int:
 
 
 class Phase(Search):
-    """A part of a sweep: a search that also sees what the other phases were told.
+    """A part of a sweep: a search that also sees the results of the other phases.
 
     Most phases are a generator, :meth:`trials`. Waits are not in a journal: a generator changes
-    nothing on the way to a ``WAIT``. When a phase goes on, what it did stays done.
+    nothing on the way to a ``WAIT``. When a phase continues, what it did stays done.
 
     Attributes:
         ledger: All results; set by :class:`Stages`.

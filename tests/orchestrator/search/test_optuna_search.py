@@ -19,7 +19,7 @@ from orchestrator.metrics import Objective, at_least, at_most, maximize, minimiz
 from orchestrator.search import Optuna, Random, Sampler
 from orchestrator.search.grid import MAX_ENUMERATED
 from orchestrator.search.optuna_search import OptunaSearch, Unasked
-from orchestrator.search.optuna_study import CAN_RUN, ToldStudy
+from orchestrator.search.optuna_study import CAN_RUN, ConfigStudy
 from orchestrator.space.domains import choice, integers, loguniform
 from orchestrator.trial import Trial, TrialResult, TrialState
 from tests.helping import python
@@ -174,10 +174,10 @@ def test_earlier_results_come_first_and_their_best_follows_the_baseline(
     earlier = [EarlierConfig(config=t.config, results=[smooth(t)]) for t in before]
     at = replace(at, earlier=earlier)
     search = started(at, 8, sampler)
-    told = search.study.get_trials(states=[COMPLETE])
+    ended = search.study.get_trials(states=[COMPLETE])
     game = play(search)
 
-    assert [trial.values for trial in told] == [
+    assert [trial.values for trial in ended] == [
         [e.results[0].metrics["samples_per_s"], e.results[0].metrics["val_acc"]] for e in at.earlier
     ]
     assert game.configs[0] == at.baseline
@@ -204,10 +204,12 @@ def test_earlier_configs_that_cannot_run_or_miss_a_bound_are_not_asked_for_first
         EarlierConfig(config={**base, "lr": 9.0}, results=[completed(samples_per_s=99, val_acc=1)]),
     ]
     search = started(replace(at, earlier=earlier), 12)
-    told = search.study.get_trials(states=[COMPLETE])
+    ended = search.study.get_trials(states=[COMPLETE])
     game = play(search)
 
-    assert [trial.params["lr"] for trial in told] == [0.5, 0.4, 0.3], "9.0 is outside of the space"
+    assert [trial.params["lr"] for trial in ended] == [0.5, 0.4, 0.3], (
+        "9.0 is outside of the space"
+    )
     assert [config["lr"] for config in game.configs[:2]] == [0.1, 0.3]
     assert {0.5, 0.4}.isdisjoint(config["lr"] for config in game.configs[:3])
 
@@ -241,8 +243,8 @@ def test_each_learns_both_directions_and_beats_random_draws(sampler: Sampler) ->
             seed=seed,
         )
         game = play(spec.start(at), hidden_best)
-        told = [hidden_best(trial).metrics for trial in game.trials]
-        return min(metrics["distance"] - metrics["samples_per_s"] for metrics in told)
+        results = [hidden_best(trial).metrics for trial in game.trials]
+        return min(metrics["distance"] - metrics["samples_per_s"] for metrics in results)
 
     ours = [regret(Optuna(trials, sampler=sampler), seed) for seed in range(seeds)]
     drawn = [regret(Random(trials), seed) for seed in range(8)]
@@ -300,22 +302,22 @@ SPACE = {"x": IntDistribution(0, 9)}
 CANNOT_RUN = TrialResult(state=TrialState.INFEASIBLE, reason="out of memory")
 
 
-def told_study(*objectives: Objective) -> ToldStudy:
-    return ToldStudy(objectives, RandomSampler(seed=0))
+def config_study(*objectives: Objective) -> ConfigStudy:
+    return ConfigStudy(objectives, RandomSampler(seed=0))
 
 
-def asked_of(told: ToldStudy) -> optuna.Trial:
-    return told.study.ask(dict(SPACE))
+def asked_of(study: ConfigStudy) -> optuna.Trial:
+    return study.study.ask(dict(SPACE))
 
 
 def test_bounds_are_constraints_and_the_others_directions() -> None:
-    told = told_study(
+    study = config_study(
         maximize("speed"), minimize("loss"), at_least("acc", 0.8), at_most("gib", 20.0)
     )
-    told.conclude(asked_of(told), [completed(speed=7.0, loss=0.5, acc=0.9, gib=25.0)])
-    (trial,) = told.study.trials
+    study.conclude(asked_of(study), [completed(speed=7.0, loss=0.5, acc=0.9, gib=25.0)])
+    (trial,) = study.study.trials
 
-    assert [direction.name for direction in told.study.directions] == ["MAXIMIZE", "MINIMIZE"]
+    assert [direction.name for direction in study.study.directions] == ["MAXIMIZE", "MINIMIZE"]
     assert trial.values == [7.0, 0.5]
     assert trial.constraints == pytest.approx(
         {CAN_RUN: -1.0, "acc maximize 0.8": -0.125, "gib minimize 20.0": 0.25}
@@ -324,24 +326,24 @@ def test_bounds_are_constraints_and_the_others_directions() -> None:
 
 def test_what_cannot_run_waits_for_a_figure_and_counts_as_the_worst() -> None:
     """A loss of 0, made up before there is any, would be the best of all."""
-    told = told_study(minimize("loss"), at_most("gib", 2.0))
-    told.conclude(asked_of(told), [CANNOT_RUN])
-    assert told.study.trials[0].state is optuna.trial.TrialState.RUNNING
-    told.conclude(asked_of(told), [completed(loss=0.5, gib=1.0)])
-    told.conclude(asked_of(told), [completed(loss=0.7, gib=3.0)])
-    told.tell_infeasible(asked_of(told))
+    study = config_study(minimize("loss"), at_most("gib", 2.0))
+    study.conclude(asked_of(study), [CANNOT_RUN])
+    assert study.study.trials[0].state is optuna.trial.TrialState.RUNNING
+    study.conclude(asked_of(study), [completed(loss=0.5, gib=1.0)])
+    study.conclude(asked_of(study), [completed(loss=0.7, gib=3.0)])
+    study.tell_infeasible(asked_of(study))
 
-    trials = told.study.trials
+    trials = study.study.trials
     assert [trial.values for trial in trials] == [[0.5], [0.5], [0.7], [0.7]]
     assert [trial.constraints[CAN_RUN] for trial in trials] == [1.0, -1.0, -1.0, 1.0]
     assert [trial.constraints["gib minimize 2.0"] for trial in trials] == [-0.5, -0.5, 0.5, 0.5]
 
 
 def test_a_config_without_a_figure_of_a_bound_teaches_nothing() -> None:
-    told = told_study(maximize("speed"), at_least("acc", 0.8))
-    told.conclude(asked_of(told), [completed(speed=7.0)])
+    study = config_study(maximize("speed"), at_least("acc", 0.8))
+    study.conclude(asked_of(study), [completed(speed=7.0)])
 
-    assert told.study.trials[0].state is FAIL
+    assert study.study.trials[0].state is FAIL
 
 
 def test_a_sampler_may_be_given_by_its_name() -> None:

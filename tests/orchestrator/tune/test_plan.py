@@ -51,7 +51,7 @@ def test_settings_that_lag_are_dropped_after_two_rounds() -> None:
 
     drawn(explore, {0: 1.0, 1: 3.0, 2: 1.0, 4: 1.0}, 0.01, seed=0)
 
-    assert sum(each.setting.num_workers == 4 for each in explore.told) == 2
+    assert sum(each.setting.num_workers == 4 for each in explore.slices) == 2
 
 
 def test_a_setting_that_does_not_run_is_left_out() -> None:
@@ -72,7 +72,7 @@ def test_variants_of_the_fastest_follow() -> None:
 
     drawn(explore, {0: 1.0, 1: 2.0, 2: 1.0, 4: 1.0}, 0.001, seed=0)
 
-    tried = {each.setting.shown(OWN) for each in explore.told}
+    tried = {each.setting.shown(OWN) for each in explore.slices}
     assert "batch_size=64" in tried
     assert {
         "num_workers=1, prefetch_factor=4, persistent_workers=True",

@@ -86,8 +86,10 @@ def test_settings_take_turns_on_the_loader_that_optimizer_steps_follow(probed: P
         50_000,
         None,
     )
-    assert {each.setting.num_workers for each in explored(found).told} == {0, 1, 2}
-    assert all(each.samples_per_s > 0 and 0 < each.wait_share < 1 for each in explored(found).told)
+    assert {each.setting.num_workers for each in explored(found).slices} == {0, 1, 2}
+    assert all(
+        each.samples_per_s > 0 and 0 < each.wait_share < 1 for each in explored(found).slices
+    )
 
 
 STEP = "        (x * weight).sum().backward()\n        optimizer.step()\n"
@@ -115,8 +117,8 @@ def test_settings_take_turns_whatever_the_epochs(probed: Probed, loop: str, leng
 
     assert (found.loader, found.turn, found.error) == (1, None, "")
     assert len(found.sites) == 2
-    assert {each.setting.num_workers for each in explored(found).told} == {0, 1, 2}
-    assert all(0 < each.wait_share < 1 for each in explored(found).told)
+    assert {each.setting.num_workers for each in explored(found).slices} == {0, 1, 2}
+    assert all(0 < each.wait_share < 1 for each in explored(found).slices)
 
 
 ONES = f"""\
@@ -132,7 +134,7 @@ def test_other_batch_sizes_drop_the_last_one_too(probed: Probed) -> None:
     found = probed(loop=loop, length=31, sizes=[3])
 
     assert (found.error, explored(found).failed) == ("", {})
-    assert {each.setting.batch_size for each in explored(found).told} == {None, 3}
+    assert {each.setting.batch_size for each in explored(found).slices} == {None, 3}
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ def test_other_batch_sizes_drop_the_last_one_too(probed: Probed) -> None:
 def test_a_loader_without_a_batch_size_is_tried_too(probed: Probed, arguments: str) -> None:
     loop = ONES.format(arguments).replace("(2, 3)", "(1, 2)")
 
-    tried = {each.setting.num_workers for each in explored(probed(loop=loop)).told}
+    tried = {each.setting.num_workers for each in explored(probed(loop=loop)).slices}
     assert tried == {0, 1, 2}
 
 

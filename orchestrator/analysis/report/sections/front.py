@@ -134,9 +134,9 @@ def _judged(view: View) -> Iterator[str]:
     counts = [f"{numbers[verdict]} {verdict}" for verdict in Verdict if verdict in numbers]
     ranked = int((view.configs["verdict"] != "").sum())
     is_accurate = lacking(view.rule) == "not accurate enough"
-    held = "accurate enough" if is_accurate else "good enough"
+    enough = "accurate enough" if is_accurate else "good enough"
     yield (
-        f"of {counted(len(view.all_configs), 'completed config')} {ranked} {held} to "
+        f"of {counted(len(view.all_configs), 'completed config')} {ranked} {enough} to "
         f"be ranked: {', '.join(counts)}; a tie is a ratio within {percent(view.rule.tie_margin)}"
     )
     yield from _WORDS
