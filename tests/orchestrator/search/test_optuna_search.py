@@ -207,9 +207,7 @@ def test_earlier_configs_that_cannot_run_or_miss_a_bound_are_not_asked_for_first
     ended = search.study.get_trials(states=[COMPLETE])
     game = play(search)
 
-    assert [trial.params["lr"] for trial in ended] == [0.5, 0.4, 0.3], (
-        "9.0 is outside of the space"
-    )
+    assert [trial.params["lr"] for trial in ended] == [0.5, 0.4, 0.3], "9.0 is outside of the space"
     assert [config["lr"] for config in game.configs[:2]] == [0.1, 0.3]
     assert {0.5, 0.4}.isdisjoint(config["lr"] for config in game.configs[:3])
 
