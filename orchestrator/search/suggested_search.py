@@ -95,7 +95,7 @@ class SuggestedSearch(OptunaSearch):
             trial.set_constraint(CAN_RUN, -1.0)
             self.study.tell(trial, state=OptunaState.PRUNED)
         else:
-            self._study.conclude(trial, results)
+            self._by_config.conclude(trial, results)
 
     # -- suggestions
 
