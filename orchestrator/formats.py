@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 
-_MINUTE_S = 60
-
 
 def duration(seconds: float) -> str:
     """Return a duration to read: ``0.35 s``, ``42 s``, ``4 min 37 s``, ``2 h 5 min``."""
-    if seconds < _MINUTE_S:
+    if seconds < 60:
         return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), _MINUTE_S)
+    minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
         return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     hours, minutes = divmod(minutes, 60)

@@ -85,12 +85,7 @@ def make_phases(
     return phases
 
 
-def capacity_of(
-    sweep: Sweep[Any],
-    machine: Machine,
-    num_cores: int,
-    most: int | None,
-) -> Capacity:
+def capacity_of(sweep: Sweep[Any], machine: Machine, num_cores: int, most: int | None) -> Capacity:
     """Return how many trials of ``num_cores`` cores run at the same time, at most ``most``.
 
     Interleaved ones may take half of a node's memory: those that are stopped keep theirs.

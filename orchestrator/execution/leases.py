@@ -91,12 +91,7 @@ class CoreLeases:
         self._topology = topology or read_topology(self._cores)
 
     def acquire(
-        self,
-        count: int,
-        isolation: Isolation,
-        *,
-        timeout_s: float,
-        place: Place | None = None,
+        self, count: int, isolation: Isolation, *, timeout_s: float, place: Place | None = None
     ) -> Lease | None:
         """Wait for ``count`` cores; return None if they were not free in time.
 

@@ -17,9 +17,6 @@ from typing import Any, Final
 from orchestrator.errors import RunDirectoryError, nearest
 from orchestrator.system.disk import sync
 
-_SHOWN: Final = 40
-"""Characters of a name that the temporary one has: no name may be longer than 255 bytes."""
-
 
 class RunFile(StrEnum):
     """A file of a run directory: ``run_dir / RunFile.SWEEP``."""
@@ -133,7 +130,7 @@ def renamed_to(path: Path) -> Iterator[Path]:
     Raises:
         OSError: That cannot be done, and names ``path``; nothing is left of it.
     """
-    temporary = path.with_name(f".{path.name[:_SHOWN]}.{token_hex(8)}.tmp")
+    temporary = path.with_name(f".{token_hex(8)}.tmp")
     try:
         yield temporary
         if temporary.is_file():

@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 def from_optuna(
-    objective: Callable[[Any], Any],
-    *,
-    reports: Sequence[Objective],
-    gpus: int = 0,
-    name: str = "",
+    objective: Callable[[Any], Any], *, reports: Sequence[Objective], gpus: int = 0, name: str = ""
 ) -> Trainable[Any]:
     """Make a trainable of an Optuna objective: ``def objective(trial): ... return loss``.
 

@@ -146,10 +146,7 @@ def _searched(tables: RunTables, config: Mapping[str, Any]) -> npt.NDArray[np.fl
 
 
 def cost_of_run(
-    tables: RunTables,
-    row: Mapping[Any, Any],
-    baseline: Mapping[Any, Any],
-    speedup: Speedup | None,
+    tables: RunTables, row: Mapping[Any, Any], baseline: Mapping[Any, Any], speedup: Speedup | None
 ) -> dict[str, float]:
     """Return the cost of a run by name, each figure where it is known.
 

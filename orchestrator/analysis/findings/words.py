@@ -52,7 +52,7 @@ class Status(Marked):
 
     @property
     def is_shown(self) -> bool:
-        """True where the runs show what the answer's sentence says."""
+        """True where the runs show what the answer's sentence states."""
         return self is Status.CONFIRMED
 
 

@@ -23,11 +23,7 @@ _ENDS: Final = (f"{TIME}_low", f"{TIME}_high")
 
 
 def scaling(
-    run: RunTables,
-    knob: str = "num_workers",
-    *,
-    target: float | None = None,
-    best: bool = False,
+    run: RunTables, knob: str = "num_workers", *, target: float | None = None, best: bool = False
 ) -> pd.DataFrame:
     """Return speeds and times to an accuracy over one knob, with what each further step costs.
 

@@ -111,11 +111,7 @@ def choose(tables: RunTables, selection: Selection | None = None) -> Choice | No
     finalist = _faster_finalist(selection, selection.config, tables)
     config, row, over = finalist or (selection.config, selection.row, None)
     choice = Choice(
-        selection=selection,
-        config=config,
-        row=row,
-        speedup=speed_up(tables, config),
-        finalist=over,
+        selection=selection, config=config, row=row, speedup=speed_up(tables, config), finalist=over
     )
     is_open = choice.speedup.is_slower or choice.speedup.is_tie
     return _or_baseline(choice, tables) if is_open else choice

@@ -53,10 +53,7 @@ def print_plan(given: Options) -> int:
         "planned for this machine; --address is not asked" if options.address else "",
         *request.warm_start.notes,
     ]
-    lines = [
-        *map(note, filter(None, notes)),
-        *plan_lines(plan, data, options.budgets),
-    ]
+    lines = [*map(note, filter(None, notes)), *plan_lines(plan, data, options.budgets)]
     if past.events:
         last_at = past.events[-1].at
         spending = Spending(options.budgets, plan, lambda: last_at)

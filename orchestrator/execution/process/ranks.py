@@ -34,10 +34,7 @@ class RankProcess(Protocol):
 
 
 def ranks_of(
-    launch: Launch,
-    lease: Lease,
-    gpus: Sequence[Sequence[str]],
-    address: str = LOOPBACK,
+    launch: Launch, lease: Lease, gpus: Sequence[Sequence[str]], address: str = LOOPBACK
 ) -> list[Rank]:
     """Return a trial's ranks, each with its share of the trial's cores.
 

@@ -63,14 +63,14 @@ def train_in_rungs(
     budget, before = findings.problem.budget, 0
     for epochs in rungs(budget.epochs, has_steps=budget.steps is not None):
         if before:
-            added = beside_best(findings, curves, before)
+            added = near_best(findings, curves, before)
             yield from train(findings, added, before)
             curves = survivors(findings, [*curves, *added], kept, before, share)
         yield from train(findings, curves, epochs)
         before = epochs
 
 
-def beside_best(findings: Findings, curves: Sequence[Curve], epochs: int) -> list[Curve]:
+def near_best(findings: Findings, curves: Sequence[Curve], epochs: int) -> list[Curve]:
     """Return the curves halfway between the best one after so many epochs and those next to it."""
     known = [(figures, each) for each in curves if (figures := each.figures_at(epochs))]
     keys = findings.factors.beside(max(known, key=itemgetter(0))[1].config) if known else []

@@ -39,10 +39,7 @@ def planned_stages(
     sizes = [max(round(size * share), 1) for size in curves]
     if factors.has_choice:
         num = factors.num_settings
-        settling = (
-            SETTLING_OF_PROBES * num * probes,
-            SETTLING * sum(sizes) * seeds / PROBE_SHARE,
-        )
+        settling = (SETTLING_OF_PROBES * num * probes, SETTLING * sum(sizes) * seeds / PROBE_SHARE)
         yield PlannedStage(
             name="probe",
             least=num_first(findings),

@@ -33,12 +33,7 @@ class Progress:
     """
 
     def __init__(
-        self,
-        history: SweepHistory,
-        at: float,
-        *,
-        most_running: int = 1,
-        is_stopping: bool = False,
+        self, history: SweepHistory, at: float, *, most_running: int = 1, is_stopping: bool = False
     ) -> None:
         self.history, self.at, self.is_stopping = history, at, is_stopping
         self._most_running = max(1, most_running)
