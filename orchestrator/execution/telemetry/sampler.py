@@ -188,11 +188,17 @@ class Telemetry:
         return figures
 
     def tags(self) -> dict[str, str]:
-        """Return verdicts by name: what contaminated the trial, if that is known, and the GPUs'."""
+        """Return verdicts by name."""
+        findings = self.contamination()
+        if findings is None:
+            return self.gpus.tags()
+        return {LOAD: "; ".join(findings) or "false", **self.gpus.tags()}
+
+    def contamination(self) -> list[str] | None:
+        """Return what contaminated the trial, in words; None where that is not known."""
         both = self._of_cores().findings(), self.gpus.findings(SHARE)
-        known = [found for found in both if found is not None]
-        text = "; ".join(finding for found in known for finding in found) or "false"
-        return ({LOAD: text} if known else {}) | self.gpus.tags()
+        known = [findings for findings in both if findings is not None]
+        return [finding for findings in known for finding in findings] if known else None
 
     def _of_cores(self) -> Contamination:
         return Contamination(len(self._cores), self._growth.total)
