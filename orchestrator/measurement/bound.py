@@ -19,7 +19,7 @@ import re
 import statistics
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any
@@ -116,8 +116,8 @@ def _largest(parts: Mapping[Bound, float]) -> Bound:
 
 
 @contextmanager
-def computing(device: torch.device) -> Iterator[list[float]]:
-    """Profile the steps within it, which take longer than usual.
+def computing(device: torch.device, num_steps: int) -> Iterator[list[float]]:
+    """Profile so many steps within it, which take longer than usual.
 
     Returns:
         Seconds in which something computed: in operations, without the time to ask for them; on
@@ -134,9 +134,20 @@ def computing(device: torch.device) -> Iterator[list[float]]:
     asking_us = _asking_us()
     with profile() as steps:
         yield found
-    usual = asking_us.get(USUAL, 0.0)
-    times = (max(took - asking_us.get(name, usual), 0.0) for name, took in _operations(steps))
-    found.append(sum(times) / 1e6)
+    usual, operations = asking_us.get(USUAL, 0.0), _operations(steps).items()
+    times_us = (beyond_us(took, asking_us.get(n, usual), num_steps) for n, took in operations)
+    found.append(sum(times_us) / 1e6)
+
+
+def beyond_us(took: Sequence[float], asking_us: float, num_steps: int) -> float:
+    """Return the microseconds of an operation in all steps, beyond those to ask for it.
+
+    The median over the steps counts for each place in a step: a stall is no computing.
+    """
+    num = num_steps if len(took) % num_steps == 0 else 1
+    a_step = len(took) // num
+    medians = (statistics.median(took[place::a_step]) for place in range(a_step))
+    return num * sum(max(median - asking_us, 0.0) for median in medians)
 
 
 def busy_s(spans: Iterable[tuple[float, float]]) -> float:
@@ -156,11 +167,13 @@ def kernels_of(events: Iterable[Any]) -> Iterator[tuple[float, float]]:
             yield event.time_range.start, event.time_range.end
 
 
-def _operations(profiled: Any) -> Iterable[tuple[str, float]]:  # noqa: ANN401 - torch's own
-    """Yield operations with their microseconds, without those of their inner operations."""
+def _operations(profiled: Any) -> Mapping[str, Sequence[float]]:  # noqa: ANN401 - torch's own
+    """Return operations' microseconds by name, without those of their inner operations."""
+    by_name: dict[str, list[float]] = defaultdict(list)
     for event in profiled.function_events:
         if not _NO_OPERATION.search(event.name):
-            yield event.name, float(event.self_cpu_time_total)
+            by_name[event.name].append(float(event.self_cpu_time_total))
+    return by_name
 
 
 def _asking_us() -> dict[str, float]:
@@ -171,10 +184,7 @@ def _asking_us() -> dict[str, float]:
     with profile() as steps:
         for _ in range(NUM_TINY):
             step()
-    by_name: dict[str, list[float]] = defaultdict(list)
-    for name, took in _operations(steps):
-        by_name[name].append(took)
-    return {name: statistics.median(took) for name, took in by_name.items()}
+    return {name: statistics.median(took) for name, took in _operations(steps).items()}
 
 
 def _tiny_step() -> Callable[[], None]:

@@ -252,7 +252,7 @@ class _CeilingRun(Run):
             return
         step_s = dict(steady_figures(self._model_only))["step_ms"] / 1000
         num_steps = min(max(math.ceil(self._duration_s / step_s), MIN_STEPS), MAX_PROFILED_STEPS)
-        with computing(self.device) as found:
+        with computing(self.device, num_steps) as found:
             yield from itertools.islice(itertools.cycle(batches), num_steps)
         for computed_s in found:
             self._compute_share = min(computed_s / num_steps / step_s, 1.0)

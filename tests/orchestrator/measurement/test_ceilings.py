@@ -9,7 +9,7 @@ import torch
 from torch.autograd import DeviceType  # type: ignore[attr-defined]
 
 from orchestrator.measurement import ceilings, recorder
-from orchestrator.measurement.bound import kernels_of
+from orchestrator.measurement.bound import beyond_us, kernels_of
 from orchestrator.measurement.ceilings import Ceilings, measure_ceilings
 from orchestrator.measurement.run import Run
 from orchestrator.trial import Budget
@@ -193,3 +193,8 @@ def test_copies_and_the_host_s_own_operations_are_no_kernels() -> None:
         Event("aten::addmm", cpu, Span(0, 99)),
     ]
     assert list(kernels_of(events)) == [(0, 10)]
+
+
+def test_a_stall_in_an_operation_is_no_computing() -> None:
+    small_and_large = [2.0, 9.0, 2.0, 9.0, 900.0, 9.0, 2.0, 9.0]
+    assert beyond_us(small_and_large, 2.0, num_steps=4) == pytest.approx(4 * 7.0)
