@@ -19,7 +19,6 @@ from orchestrator.trial import Isolation, Report, Trial, TrialResult, TrialState
 SHORT_S: Final = 0.5
 """A trial that takes no longer is done before Ray could have an actor for another."""
 
-
 _ZERO: Final = time.time() - time.monotonic()
 
 

@@ -85,7 +85,8 @@ class Lines(Fold):
             case Ended():
                 self.close(event.exit_code)
             case _ if trial is not None and self._history.has_begun:
-                self._most_running = max(self._most_running, num_occupied(self._history))
+                if len(self._history.running) > self._most_running:  # else it need not be counted
+                    self._most_running = max(self._most_running, num_occupied(self._history))
                 self._happened(event, trial)
 
     def tick(self) -> None:
