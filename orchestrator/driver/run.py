@@ -166,10 +166,9 @@ def _run_trials(parts: _Prepared) -> int:
     parts.past.require_same(parts.record, "ground")
     cores = cap_note(parts.request.sweep.cores_per_trial, parts.factory.machine)
     notes = [*parts.request.notes, *parts.past.notes(parts.record), *([cores] if cores else [])]
-    clock = parts.executor.now
+    clock, path = parts.executor.now, parts.directory.path
     journal = Journal(parts.directory.journal, now=clock)
-    spending, past, path = parts.spending, parts.past, parts.directory.path
-    factory = parts.factory
+    spending, past, factory = parts.spending, parts.past, parts.factory
     loop, search, analyst = make_loop(
         factory, parts.record, journal, spending, parts.request.warm_start
     )

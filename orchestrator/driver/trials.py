@@ -87,7 +87,7 @@ class TrialFactory:
             "source": self.source_hash,
             "data": self.needs.fingerprint,
             "seed": seed,
-            # Of switches only those that are on.
+            # Of switches those that are on, but for the one that comes after the training.
             **{n: v for n, v in asked.items() if v is not False and n != "evaluate_test"},
             "budget": proposal.budget.to_json(),
         }

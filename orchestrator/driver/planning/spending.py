@@ -168,7 +168,8 @@ class Spending(Gate):
             return
         has_part = result.state is TrialState.STOPPED and trial.budget.is_part
         if has_part or result.state is TrialState.COMPLETED:
-            kind, seconds = repr(trial.budget), trial.taken_s(result.wall_s or 0.0, at - held.since)
+            kind, held_s = repr(trial.budget), at - held.since
+            seconds = trial.taken_s(held_s if result.wall_s is None else result.wall_s, held_s)
             for name in (kind, kind + _key(trial.config)):
                 self._timed[name].append(seconds)
         self._release(trial.id, at)
